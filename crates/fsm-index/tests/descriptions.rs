@@ -32,8 +32,6 @@ enum Lie {
     CommonKey,
     /// A byte may not come next that may.
     NextBytes,
-    /// A byte leads nowhere that leads on.
-    GoesOn,
     /// The end equals any state.
     Equal,
     /// A text cannot go on with a byte with which it can.
@@ -300,11 +298,6 @@ impl ByteAutomaton for Sample {
             _ => ByteSet::ALL,
         }
     }
-
-    fn goes_on(&self, cursor: Cursor, byte: u8, (): &mut ()) -> Option<bool> {
-        let is_hidden = self.lie == Lie::GoesOn && cursor.0 == END;
-        Some(!is_hidden && next(cursor.0, byte) != 0)
-    }
 }
 
 /// All bytes, and texts of all kinds.
@@ -344,7 +337,6 @@ fn what_says_too_much_is_caught() {
         Lie::Key,
         Lie::CommonKey,
         Lie::NextBytes,
-        Lie::GoesOn,
         Lie::Equal,
         Lie::Reader,
     ] {

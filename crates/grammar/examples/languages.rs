@@ -91,10 +91,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         "most"
     );
     for name in &names {
-        let grammar = std::fs::read_to_string(folder.join(format!("{name}.lark")))?;
+        let (grammar, dialect) = read(&folder.join(name))?;
         let program = std::fs::read(folder.join(format!("{name}.txt")))?;
         let measured = || {
-            measure(&grammar, &program, &vocabulary, &config)
+            measure((&grammar, dialect), &program, &vocabulary, &config)
                 .map_err(|error| format!("{name}: {error}"))
         };
         let mut run = measured()?;
@@ -106,15 +106,31 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Reads the grammar of a name, in the dialect that its file ends with.
+fn read(name: &Path) -> Result<(String, Dialect), Box<dyn Error>> {
+    let dialects = [
+        ("lark", Dialect::Lark),
+        ("gbnf", Dialect::Gbnf),
+        ("ebnf", Dialect::Ebnf),
+    ];
+    for (end, dialect) in dialects {
+        let file = name.with_added_extension(end);
+        if file.exists() {
+            return Ok((std::fs::read_to_string(file)?, dialect));
+        }
+    }
+    Err(format!("no grammar of {}", name.display()).into())
+}
+
 /// Leads a program token by token, the longest of the vocabulary each time.
 fn measure(
-    text: &str,
+    (text, dialect): (&str, Dialect),
     program: &[u8],
     vocabulary: &Vocabulary,
     config: &Config,
 ) -> Result<Run, Box<dyn Error>> {
     let begun = Instant::now();
-    let automaton = Grammar::compile(text, Dialect::Lark, config)?;
+    let automaton = Grammar::compile(text, dialect, config)?;
     let config = IndexConfig {
         fill: Fill::Lazy,
         ..IndexConfig::default()

@@ -236,13 +236,6 @@ pub trait ByteAutomaton: Send + Sync {
     fn next_bytes(&self, _at: Spot, _scratch: &mut Self::Scratch) -> ByteSet {
         ByteSet::ALL
     }
-
-    /// Tells whether a byte leads on from `cursor`, where that is told for less than a
-    /// [`step`](Self::step) and without a look at the stack: walks then need not take the last step
-    /// of a token. [`depth_used`](Stack::depth_used) does not change.
-    fn goes_on(&self, _cursor: Cursor, _byte: u8, _scratch: &mut Self::Scratch) -> Option<bool> {
-        None
-    }
 }
 
 /// The parts of an automaton, and what is the same at every time: see [`ByteAutomaton::parts`]. Few

@@ -3,9 +3,8 @@
 
 use std::ops::Range;
 
-use super::walker::is_told;
+use crate::Cursor;
 use crate::tokens::{NO_TOKEN, Trie};
-use crate::{ByteAutomaton, Cursor};
 
 /// Calls `hit` with the tokens of some nodes, all that are below another one, that may come; `path`
 /// has the cursors on the way there. If `step` cannot tell where a byte leads, `deep` is called
@@ -13,11 +12,11 @@ use crate::{ByteAutomaton, Cursor};
 ///
 /// As the nodes lie in memory: levels of siblings, which say where text is free, cost more
 /// than they spare among so few.
-pub(super) fn read_few<A: ByteAutomaton>(
-    (automaton, trie, few): (&A, &Trie, Range<usize>),
+pub(super) fn read_few(
+    trie: &Trie,
+    few: Range<usize>,
     path: &mut [Cursor],
-    scratch: &mut A::Scratch,
-    mut step: impl FnMut(Cursor, u8, &mut A::Scratch) -> Option<Cursor>,
+    mut step: impl FnMut(Cursor, u8) -> Option<Cursor>,
     hit: &mut impl FnMut(u32),
     mut deep: impl FnMut(u32, &[u8]),
 ) {
@@ -28,13 +27,7 @@ pub(super) fn read_few<A: ByteAutomaton>(
         let node = &nodes[at];
         let depth = usize::from(node.depth);
         let before = path[depth - 1];
-        let last = (node.end as usize == at + 1).then_some(node.token);
-        // The steps to others are taken anyway.
-        if last.is_some() && is_told(automaton, (before, node.byte), last, scratch, hit) {
-            at += 1;
-            continue;
-        }
-        let Some(cursor) = step(before, node.byte, scratch) else {
+        let Some(cursor) = step(before, node.byte) else {
             deep(at as u32, &bytes_between(trie, start, at));
             at = node.end as usize;
             continue;

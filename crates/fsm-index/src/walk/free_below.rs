@@ -5,7 +5,7 @@ use super::descent::{Descent, Level};
 use super::few::read_few;
 use super::free_subtrees::{Free, FreeChildren};
 use super::ground::{ClassKinds, Ground, Language, WORTH_ASKING};
-use super::walker::{Walker, fresh, is_told};
+use super::walker::{Walker, fresh};
 use crate::automaton::AskParts;
 use crate::budget::Meter;
 use crate::tokens::{Area, NO_TOKEN};
@@ -137,10 +137,6 @@ fn walk_free_below<A: ByteAutomaton>(
             continue;
         };
         let children = child.children();
-        let last = children.is_empty().then_some(child.token);
-        if is_told(automaton, (path[depth], byte), last, scratch, hit) {
-            continue;
-        }
         let cursor = memo.step(automaton, path[depth], byte, scratch);
         if cursor.is_dead() {
             continue;
@@ -169,11 +165,8 @@ fn walk_free_below<A: ByteAutomaton>(
             descent.go_down(Level::of(children).with(free));
             continue;
         };
-        let step = |cursor, byte, scratch: &mut A::Scratch| {
-            Some(memo.step(automaton, cursor, byte, scratch))
-        };
-        let few = (automaton, trie, few);
-        read_few(few, path, scratch, step, hit, |_, _| {});
+        let step = |cursor, byte| Some(memo.step(automaton, cursor, byte, scratch));
+        read_few(trie, few, path, step, hit, |_, _| {});
     }
     let visited = descent.visited;
     walker.visited += visited;

@@ -7,7 +7,7 @@ use super::few::read_few;
 use super::free_subtrees::{Free, FreeChildren};
 use super::ground::{ClassKinds, Ground, WORTH_ASKING};
 use super::text_table::{PlaceId, Read, Text, TextTable};
-use super::walker::{Walker, fresh, is_told};
+use super::walker::{Walker, fresh};
 use crate::automaton::AskParts;
 use crate::budget::Meter;
 use crate::rows::Open;
@@ -180,10 +180,6 @@ impl Walker {
                 path[depth] = cursor;
             }
             let children = child.children();
-            let last = children.is_empty().then_some(child.token);
-            if is_told(automaton, (path[depth], byte), last, scratch, &mut hit) {
-                continue;
-            }
             let Some(cursor) = memo.step_on_top(automaton, path[depth], byte, scratch) else {
                 open.push(Open {
                     node: child.node,
@@ -215,9 +211,7 @@ impl Walker {
                 descent.go_down(level);
                 continue;
             };
-            let step = |cursor, byte, scratch: &mut A::Scratch| {
-                memo.step_on_top(automaton, cursor, byte, scratch)
-            };
+            let step = |cursor, byte| memo.step_on_top(automaton, cursor, byte, scratch);
             let deep = |node, below: &[u8]| {
                 let way = descent.way();
                 let path = way.iter().chain([&byte]).chain(below);
@@ -226,7 +220,7 @@ impl Walker {
                     path: path.copied().collect(),
                 });
             };
-            read_few((automaton, trie, few), path, scratch, step, &mut hit, deep);
+            read_few(trie, few, path, step, &mut hit, deep);
         }
         self.visited += descent.visited;
         (descent.visited, open)

@@ -406,25 +406,6 @@ pub(crate) fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -
     path
 }
 
-/// Tells whether it is told without a step what comes of a node behind a cursor and a byte: that it
-/// is dead, or its token. `last` is that token if nothing follows it.
-#[inline]
-pub(super) fn is_told<A: ByteAutomaton>(
-    automaton: &A,
-    (cursor, byte): (Cursor, u8),
-    last: Option<u32>,
-    scratch: &mut A::Scratch,
-    hit: &mut impl FnMut(u32),
-) -> bool {
-    match (automaton.goes_on(cursor, byte, scratch), last) {
-        (Some(true), Some(token)) => {
-            hit(token);
-            true
-        }
-        (told, _) => told == Some(false),
-    }
-}
-
 /// The mask at `state` by trying every token on its own: slow, and so plain
 /// that it decides what is right. Every faster way must give the same bits.
 ///

@@ -102,14 +102,6 @@ impl ByteAutomaton for GrammarAutomaton {
         Cursor(live.step(cursor.0, byte))
     }
 
-    #[inline]
-    fn goes_on(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<bool> {
-        // Under greedy lexing what ends a lexeme is a matter of the stacks.
-        let machine = &*self.machine;
-        let is_told = !machine.is_greedy() && !machine.has_json() && !machine.checks_live();
-        is_told.then(|| scratch.learnt().steps(machine).goes_on(cursor.0, byte))
-    }
-
     /// The spelling is that of JSON, where a part of the grammar is. Else nothing is the same in all
     /// grammars.
     #[inline]

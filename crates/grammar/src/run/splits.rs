@@ -136,20 +136,6 @@ impl Steps<'_> {
         }
     }
 
-    /// Tells whether a byte leads on: the lexemes that have begun, or may begin, tell it alone.
-    pub(crate) fn goes_on(&mut self, config: u32, byte: u8) -> bool {
-        let lexer = self.machine.lexer();
-        let class = lexer.classes[usize::from(byte)];
-        let Caches { lexes, configs, .. } = &mut *self.caches;
-        match configs.known(config, class, lexer.width()) {
-            Some(step) => step.to != 0,
-            None => {
-                let mut threads = configs.threads(config).iter();
-                threads.any(|thread| lexes.step(thread.place, class, self.machine) != 0)
-            }
-        }
-    }
-
     /// Tells whether the stacks between lexemes are those behind the lexemes that end here, and no
     /// others, so that where the same end again they are the same. Keys tell this.
     pub(crate) fn is_steady(&mut self, config: u32) -> bool {
