@@ -322,27 +322,69 @@ impl<'a> Live<'a> {
         false
     }
 
-    /// Returns the configurations behind each byte of a terminal's shortest text from a state on, before which ignored text
-    /// comes if the terminal does not end behind the text alone: for example, if names go on with it.
+    /// Returns the configurations behind each byte of a terminal's shortest text from a state on. Where the terminal begins
+    /// there, something comes before it if that ends what is open: a blank behind a name that would go on, the end of a comment.
     fn way_over(&mut self, config: u32, state: u32) -> Option<Vec<u32>> {
         let machine = self.machine;
-        let terminal = machine.lexer().terminal[state as usize];
+        let lexer = machine.lexer();
         let ignored = machine.cfg().ignored.iter().flatten();
-        let starts = ignored.map(|&terminal| machine.lexer().starts[terminal as usize]);
-        let shortest = starts.map(|start| finished(machine, start));
+        let starts = ignored.map(|&terminal| lexer.starts[terminal as usize]);
+        let threads = self.caches.configs().threads(config).iter();
+        let lexes = threads.filter(|thread| !thread.is_in_json());
+        let begun = lexes.flat_map(|thread| &self.caches.lexes()[thread.place].members);
+        let is_open_text = |state: u32| {
+            machine.cfg().is_ignored(lexer.terminal[state as usize])
+                && lexer.distance[state as usize] > 0
+        };
+        let open = begun.copied().filter(|&state| is_open_text(state));
+        let ends: Vec<u32> = starts.chain(open).collect();
         let blanks = BLANKS.iter().map(|&blank| vec![blank]);
-        let mut between = std::iter::once(Vec::new()).chain(blanks).chain(shortest);
+        let ends = ends.into_iter().map(|state| finished(machine, state));
+        let mut between = std::iter::once(Vec::new()).chain(blanks).chain(ends);
         let text = finished(machine, state);
-        between.find_map(|between| {
-            let mut steps = self.steps();
-            let mut at = config;
-            let way = between.iter().chain(&text).map(|&byte| {
-                at = steps.step(at, byte);
-                (at != 0).then_some(at)
-            });
-            let way: Option<Vec<u32>> = way.collect();
-            way.filter(|_| self.has_ended(at, terminal))
-        })
+        between.find_map(|between| self.way_between(config, &between, state, &text))
+    }
+
+    fn way_between(
+        &mut self,
+        config: u32,
+        between: &[u8],
+        state: u32,
+        text: &[u8],
+    ) -> Option<Vec<u32>> {
+        let lexer = self.machine.lexer();
+        let terminal = lexer.terminal[state as usize];
+        let mut way = self.bytes_from(config, between)?;
+        let begins_at = *way.last().unwrap_or(&config);
+        let begins = lexer.starts[terminal as usize] == state;
+        if begins && self.takes(begins_at, *text.first()?) {
+            return None;
+        }
+        way.extend(self.bytes_from(begins_at, text)?);
+        let end = *way.last()?;
+        self.has_ended(end, terminal).then_some(way)
+    }
+
+    /// Returns the configurations behind each of some bytes.
+    fn bytes_from(&mut self, mut config: u32, bytes: &[u8]) -> Option<Vec<u32>> {
+        let mut steps = self.steps();
+        let each = bytes.iter().map(|&byte| {
+            config = steps.step(config, byte);
+            (config != 0).then_some(config)
+        });
+        each.collect()
+    }
+
+    /// Tells whether a lexeme that is open takes a byte, so that nothing begins with it.
+    fn takes(&mut self, config: u32, byte: u8) -> bool {
+        let Live { machine, caches } = self;
+        if !machine.is_greedy() || caches.configs()[config].fresh != 0 {
+            return false;
+        }
+        let class = machine.lexer().classes[usize::from(byte)];
+        let threads = caches.configs().threads(config).to_vec();
+        let mut lexes = threads.iter().filter(|thread| !thread.is_in_json());
+        lexes.any(|thread| caches.lexes_mut().step(thread.place, class, machine) != 0)
     }
 
     /// Tells whether a terminal may end in a configuration, or something has ended before it.
