@@ -195,7 +195,7 @@ impl ByteDfa {
 
     /// Tells whether the cursor is between two symbols.
     #[inline]
-    pub(crate) fn is_between(&self, cursor: Cursor) -> bool {
+    pub fn is_between(&self, cursor: Cursor) -> bool {
         cursor.0 & ((1 << self.shift) - 1) == 0
     }
 

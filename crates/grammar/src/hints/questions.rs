@@ -4,14 +4,15 @@
 //! For example, behind `whi` of a name or the keyword `while` it is asked whether a name can be finished there. That is
 //! the question behind most letters, so that it is asked once for half of a vocabulary.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use fsm_index::ClassId;
 use indexmap::IndexSet;
 
 use crate::completion::live::Live;
-use crate::hints::free::{byte_classes, freest};
+use crate::hints::free::{byte_classes, free_from, freest, is_within};
 use crate::hints::known::Text;
 use crate::hints::lexemes::Lexemes;
 use crate::proof::Origins;
@@ -21,8 +22,9 @@ use crate::run::step::Steps;
 /// Stands before the states of a place in a list of terminals, because no terminal has this number.
 const PLACE: u32 = u32::MAX - 1;
 
-/// The most places in lexemes to which free text leads, because names have about one for each letter of each keyword.
-const MAX_PLACES_OF_TEXT: usize = 500;
+/// The most places in lexemes to which free text leads, because names over all of Unicode have some five hundred inside of
+/// characters, and strings beside them as many.
+const MAX_PLACES_OF_TEXT: usize = 2_000;
 
 /// The most texts that are kept for questions, because from most places the same ones lead on.
 const MAX_TEXTS: usize = 32;
@@ -58,10 +60,14 @@ impl Lexemes<'_> {
             return Some(lex);
         }
         let mut best: Option<(usize, bool, u32)> = None;
-        let width = self.machine.lexer().width();
-        let behind: Vec<u32> = (0..width)
-            .map(|class| self.lex_step(lex, class as u8))
-            .collect();
+        // A state alone has no others to get rid of.
+        let behind = match self.lex(lex).members.len() {
+            1 => Vec::new(),
+            _ => self.places_behind(
+                lex,
+                (0..self.machine.lexer().width()).map(|class| class as u8),
+            ),
+        };
         for at in behind.into_iter().chain([lex]) {
             if ends(self, at) && !self.caches.lexes().is_trapped(at, self.machine) {
                 let own = (self.lex(at).members.len(), at != lex, at);
@@ -82,6 +88,17 @@ impl Lexemes<'_> {
             at = self.lex_step(at, class);
         }
         ends(self, at).then_some(at)
+    }
+
+    /// Returns the places behind some classes of bytes.
+    fn places_behind(&mut self, lex: u32, classes: impl Iterator<Item = u8>) -> Vec<u32> {
+        let lexer = self.machine.lexer();
+        let members = self.lex(lex).members.to_vec();
+        let rows: Vec<&[u32]> = members.iter().map(|&state| lexer.row(state)).collect();
+        // Most classes lead nowhere from inside of a character.
+        let lead_on = classes.filter(|&class| rows.iter().any(|row| row[usize::from(class)] != 0));
+        let behind = lead_on.map(|class| self.lex_step(lex, class));
+        behind.filter(|&to| to != 0).collect()
     }
 
     /// Tells whether a lexeme that has come to the place of a question can be finished on top of a front.
@@ -175,13 +192,22 @@ impl Lexemes<'_> {
             if !self.lex(from).lazy.is_empty() || places.len() > MAX_PLACES_OF_TEXT {
                 return None;
             }
-            let behind = classes.iter().map(|&class| self.lex_step(from, class));
-            let behind: Vec<u32> = behind.filter(|&to| to != 0).collect();
-            places.extend(behind);
+            places.extend(self.places_behind(from, classes.iter().copied()));
         }
         let questions: Option<BTreeSet<u32>> =
             places.iter().map(|&place| self.question(place)).collect();
+        // Beyond ASCII other characters led on, too, perhaps to where the text does not.
+        let mut known: HashMap<ClassId, bool, FixedState> = HashMap::default();
         let mut places: Vec<u32> = places.into_iter().collect();
+        places.retain(|&place| {
+            let members = self.caches.lexes()[place].members.iter();
+            let mut free = members.filter_map(|&state| free_from(state, self.machine, self.known));
+            free.any(|free| {
+                let own = free.class;
+                let is_wider = || is_within(class, own, self.machine);
+                *known.entry(own).or_insert_with(is_wider)
+            })
+        });
         places.sort_unstable();
         Some(Text {
             class,

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// Bytes that lead from one state to another: a row has them ascending, without those that
 /// lead nowhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Run {
     pub(crate) first: u8,
     pub(crate) last: u8,

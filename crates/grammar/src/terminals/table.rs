@@ -2,6 +2,7 @@
 //!
 //! For example, the automata of `"a"` and of `/b+/` one after the other make that of `ab+`.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
@@ -327,34 +328,24 @@ impl Table {
         Table::of_dfa(&dfa, &mut limits)
     }
 
+    /// The smallest automaton over bytes: from characters that lead to one state the same bytes
+    /// lead there, though other states may tell them apart.
     fn of_dfa(dfa: &ByteDfa, limits: &mut TableLimits) -> Result<Table, Error> {
-        let mut cursors = vec![dfa.start()];
-        let mut numbers: HashMap<Cursor, u32, FixedState> = HashMap::default();
-        numbers.insert(dfa.start(), 1);
+        let mut rows = CharacterRows::default();
+        rows.number(dfa, dfa.start());
         let mut table = Table::nothing();
         table.start = 1;
         let mut at = 0;
-        while let Some(&cursor) = cursors.get(at) {
+        while let Some(&cursor) = rows.between.get(at) {
             at += 1;
-            // The target of the last run, and its last byte.
-            let mut before = (Cursor::DEAD, 0);
-            for (first, last, next) in dfa.runs(cursor) {
-                let (same, end) = std::mem::replace(&mut before, (next, last));
-                if same == next
-                    && u16::from(end) + 1 == u16::from(first)
-                    && let Some(run) = table.runs.last_mut()
-                {
-                    run.last = last;
-                    continue;
-                }
-                let to = *numbers.entry(next).or_insert_with(|| {
-                    cursors.push(next);
-                    cursors.len() as u32
-                });
-                table.runs.push(Run { first, last, to });
-            }
-            table.end_row(dfa.is_accepting(&cursor));
-            limits.states(cursors.len())?;
+            let row = rows.row(dfa, cursor);
+            let number = rows.numbers[&cursor];
+            rows.all[number as usize - 1] = (row, dfa.is_accepting(&cursor));
+            limits.states(rows.all.len())?;
+        }
+        for (row, accepts) in rows.all {
+            table.runs.extend(row);
+            table.end_row(accepts);
         }
         Ok(table)
     }
@@ -439,6 +430,58 @@ impl Table {
         }
         own.start = u32::from(table.states() > 0);
         Ok(own)
+    }
+}
+
+/// The rows of an automaton over characters, whose states inside of characters are told apart by their rows.
+#[derive(Default)]
+struct CharacterRows {
+    all: Vec<(Vec<Run>, bool)>,
+    numbers: HashMap<Cursor, u32, FixedState>,
+    /// The states between characters, in the order in which they were met.
+    between: Vec<Cursor>,
+    inside: HashMap<Vec<Run>, u32, FixedState>,
+}
+
+impl CharacterRows {
+    /// Returns the bytes that lead on from a state, and where they lead.
+    fn row(&mut self, dfa: &ByteDfa, cursor: Cursor) -> Vec<Run> {
+        let mut row: Vec<Run> = Vec::new();
+        for (first, last, next) in dfa.runs(cursor) {
+            let to = self.number(dfa, next);
+            match row.last_mut() {
+                Some(run) if run.to == to && run.last.checked_add(1) == Some(first) => {
+                    run.last = last;
+                }
+                _ => row.push(Run { first, last, to }),
+            }
+        }
+        row
+    }
+
+    /// Returns the number of a state. The rows of those inside of a character are found at once: a
+    /// character has four bytes at most.
+    fn number(&mut self, dfa: &ByteDfa, cursor: Cursor) -> u32 {
+        if let Some(&known) = self.numbers.get(&cursor) {
+            return known;
+        }
+        let number = if dfa.is_between(cursor) {
+            self.between.push(cursor);
+            self.all.push((Vec::new(), false));
+            self.all.len() as u32
+        } else {
+            let row = self.row(dfa, cursor);
+            let fresh = self.all.len() as u32 + 1;
+            match self.inside.entry(row) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    self.all.push((new.key().clone(), false));
+                    *new.insert(fresh)
+                }
+            }
+        };
+        self.numbers.insert(cursor, number);
+        number
     }
 }
 

@@ -1,0 +1,168 @@
+//! The text that what is open lacks: the end of a lexeme, then the terminals that the lowest open production waits for, with
+//! ignored text before them where names would go on. It tells of most places that they can be finished, for a few steps.
+//!
+//! For example, behind `f(a, [b` it is `]`, and then `)`: behind these the place is known.
+
+use std::collections::HashSet;
+
+use foldhash::fast::FixedState;
+
+use crate::compile::cfg::Matter;
+use crate::compile::lr::Finish;
+use crate::completion::live::Live;
+use crate::completion::ways::{finished, shortest};
+use crate::run::configs::Life;
+
+/// The pieces of text by which something near is sought that can be finished, because each closes what the one before has left
+/// open, and few texts are nested deeper.
+const MAX_PIECES: usize = 64;
+
+/// The ignored text that is tried first, because most languages have it, and the second ends comments.
+const BLANKS: [u8; 2] = *b" \n";
+
+/// A production that lacks something: the height where it has begun, its number, and the place up to which it is read.
+type Lacking = (u32, u32, u16);
+
+impl Live<'_> {
+    /// Tells whether the text that what is open lacks leads to a place that can be finished. Nothing else is tried than ignored
+    /// text in between.
+    pub(super) fn leads_near(&mut self, config: u32) -> bool {
+        let mut met = vec![(config, 0)];
+        let mut at = config;
+        let mut said = HashSet::default();
+        for _ in 0..MAX_PIECES {
+            if self.steps().ends_at(at) {
+                self.mark_before(&met, met.len() - 1);
+                return true;
+            }
+            let lacking = self.lacking(at, &mut said);
+            let Some(way) = lacking.and_then(|own| self.way_over(at, own)) else {
+                return false;
+            };
+            self.caches.work_mut().charge(way.len());
+            for next in way {
+                at = next;
+                met.push((at, met.len() - 1));
+                match self.known_life(at) {
+                    Life::Live => {
+                        self.mark_before(&met, met.len() - 1);
+                        return true;
+                    }
+                    Life::Stuck => return false,
+                    Life::Unknown => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// Returns the configurations behind each byte of a terminal's shortest text from a state on. A terminal that begins there
+    /// may have to wait for the end of what is open: for a blank behind a name that would go on, or the end of a comment.
+    fn way_over(&mut self, config: u32, state: u32) -> Option<Vec<u32>> {
+        let machine = self.machine;
+        let lexer = machine.lexer();
+        let ignored = machine.cfg().ignored.iter().flatten();
+        let starts = ignored.map(|&terminal| lexer.starts[terminal as usize]);
+        let threads = self.caches.configs().threads(config).iter();
+        let lexes = threads.filter(|thread| !thread.is_in_json());
+        let begun = lexes.flat_map(|thread| &self.caches.lexes()[thread.place].members);
+        let is_open_text = |state: u32| {
+            machine.cfg().is_ignored(lexer.terminal[state as usize])
+                && lexer.distance[state as usize] > 0
+        };
+        let open = begun.copied().filter(|&state| is_open_text(state));
+        let ends: Vec<u32> = starts.chain(open).collect();
+        let blanks = BLANKS.iter().map(|&blank| vec![blank]);
+        let ends = ends.into_iter().map(|state| finished(machine, state));
+        let mut between = std::iter::once(Vec::new()).chain(blanks).chain(ends);
+        let text = finished(machine, state);
+        between.find_map(|between| self.way_between(config, &between, state, &text))
+    }
+
+    fn way_between(
+        &mut self,
+        config: u32,
+        between: &[u8],
+        state: u32,
+        text: &[u8],
+    ) -> Option<Vec<u32>> {
+        let lexer = self.machine.lexer();
+        let terminal = lexer.terminal[state as usize];
+        let mut way = self.bytes_from(config, between)?;
+        let begins_at = *way.last().unwrap_or(&config);
+        let begins = lexer.starts[terminal as usize] == state;
+        if begins && self.takes(begins_at, *text.first()?) {
+            return None;
+        }
+        way.extend(self.bytes_from(begins_at, text)?);
+        let end = *way.last()?;
+        self.has_ended(end, terminal).then_some(way)
+    }
+
+    /// Returns the configurations behind each of some bytes.
+    fn bytes_from(&mut self, mut config: u32, bytes: &[u8]) -> Option<Vec<u32>> {
+        let mut steps = self.steps();
+        let each = bytes.iter().map(|&byte| {
+            config = steps.step(config, byte);
+            (config != 0).then_some(config)
+        });
+        each.collect()
+    }
+
+    /// Tells whether a lexeme that is open takes a byte, so that nothing begins with it.
+    fn takes(&mut self, config: u32, byte: u8) -> bool {
+        let Live { machine, caches } = self;
+        if !machine.is_greedy() || caches.configs()[config].fresh != 0 {
+            return false;
+        }
+        let class = machine.lexer().classes[usize::from(byte)];
+        let threads = caches.configs().threads(config).to_vec();
+        let mut lexes = threads.iter().filter(|thread| !thread.is_in_json());
+        lexes.any(|thread| caches.lexes_mut().step(thread.place, class, machine) != 0)
+    }
+
+    /// Tells whether a terminal may end in a configuration, or something has ended before it.
+    fn has_ended(&self, config: u32, terminal: u32) -> bool {
+        let threads = self.caches.configs().threads(config).iter();
+        let mut lexes = threads.filter(|thread| !thread.is_in_json());
+        self.caches.configs()[config].fresh != 0
+            || lexes.any(|thread| {
+                self.caches.lexes()[thread.place]
+                    .accepts
+                    .contains(&terminal)
+            })
+    }
+
+    /// Returns the state of a terminal whose shortest text from there on closes something: a lexeme that has begun, or else
+    /// the lowest production that is open on top of the stacks, of those that have not lacked the same before.
+    fn lacking(&mut self, config: u32, said: &mut HashSet<Lacking, FixedState>) -> Option<u32> {
+        let machine = self.machine;
+        let (lexer, tables) = (machine.lexer(), machine.tables());
+        let standing = self.steps().standing(config);
+        let stacks = self.caches.stacks();
+        let topmost = stacks.topmost(standing).iter();
+        let nodes = topmost.map(|&node| stacks.node(node));
+        let finishes = nodes.flat_map(|node| {
+            let finishes = tables.states[node.state as usize].finishes.iter();
+            let open = finishes.filter(|finish| finish.cost > 0 && finish.held > 0);
+            open.map(|finish| (node.height.saturating_sub(u32::from(finish.held)), finish))
+        });
+        let lacking = |begin: u32, finish: &Finish| (begin, finish.production, finish.dot);
+        let new = finishes.filter(|(begin, finish)| !said.contains(&lacking(*begin, finish)));
+        if let Some((begin, finish)) = new.min_by_key(|(begin, finish)| (*begin, finish.cost)) {
+            said.insert(lacking(begin, finish));
+            let right = &tables.rights[finish.production as usize];
+            let terminal = shortest(machine, &right[usize::from(finish.dot)..]).next()?;
+            let is_text = matches!(
+                machine.cfg().terminals[terminal as usize].matter,
+                Matter::Table(_)
+            );
+            return is_text.then(|| lexer.starts[terminal as usize]);
+        }
+        let threads = self.caches.configs().threads(config).iter();
+        let lexes = threads.filter(|thread| !thread.is_in_json());
+        let states = lexes.flat_map(|thread| &self.caches.lexes()[thread.place].members);
+        let nearest = states.min_by_key(|&&state| lexer.distance[state as usize])?;
+        (lexer.distance[*nearest as usize] > 0).then_some(*nearest)
+    }
+}
