@@ -19,6 +19,10 @@ use crate::compile::lexer::Lexer;
 /// The most contexts, because Julia has 345, and of languages with 600 and more nothing was proved.
 const MAX_CONTEXTS: usize = 400;
 
+/// The most sets of states that are found for them, because Perl has 6,357, and of languages with more nothing was proved of
+/// all stacks.
+const MAX_SETS: usize = 7_000;
+
 /// The most sets that are met in contexts, because each context meets the ignored text's.
 const MAX_MET: usize = 200_000;
 
@@ -133,7 +137,8 @@ impl Contexts {
         }
         while let Some(context) = contexts.all.values().position(|own| !own.open.is_empty()) {
             contexts.meet(&mut told, context as u32, found)?;
-            if contexts.all.len() > MAX_CONTEXTS || contexts.met.len() > MAX_MET {
+            let is_over = contexts.all.len() > MAX_CONTEXTS || contexts.met.len() > MAX_MET;
+            if is_over || found.all.len() > MAX_SETS {
                 return None;
             }
         }

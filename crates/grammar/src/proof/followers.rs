@@ -64,6 +64,14 @@ pub(super) enum Nesting {
 }
 
 impl Followers {
+    /// Tells whether the same uses come behind each other as in other ones.
+    pub(super) fn is_like(&self, other: &Followers) -> bool {
+        self.terminals == other.terminals
+            && self.nesting == other.nesting
+            && self.first == other.first
+            && self.follow == other.follow
+    }
+
     /// Tells whether several uses of a terminal are told apart.
     pub(super) fn is_split(&self, terminal: u32) -> bool {
         self.uses[terminal as usize].len() > 1

@@ -8,6 +8,7 @@ mod conflict;
 mod contexts;
 mod followers;
 mod found;
+mod guards;
 mod json;
 mod local;
 mod narrow;
@@ -33,6 +34,7 @@ use self::brackets::BracketKind;
 pub(crate) use self::conflict::{Conflict, swallowed};
 use self::contexts::Met;
 use self::followers::{Followers, followers, landings};
+pub(crate) use self::guards::prove_guards;
 use self::local::{Asked, Pairs, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, Targets, safe};
@@ -230,6 +232,8 @@ enum Detail {
 enum By {
     /// By the bracket that is open, and the parser's state.
     Bracket(BracketKind, BracketLevels),
+    /// By what may come behind them of text of nearly any characters.
+    Text,
     /// By the parser's state alone.
     State,
 }
@@ -482,12 +486,12 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     if lexer.has_open_ends || cfg.ignores_once.contains(&true) {
         return proof;
     }
-    let followers = followers(cfg);
+    let all = followers(cfg);
     let Some(sets) = Sets::new(cfg, lexer, usable) else {
         return proof;
     };
     let targets = Targets::new(tables);
-    proof.find(&sets, &followers, &targets, Detail::States);
+    proof.find(&sets, &all, &targets, Detail::States);
     if proof.is_whole {
         return proof;
     }
@@ -496,96 +500,50 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         false => Detail::States,
     };
     // Less is read side by side where it is told apart what may come.
-    let by_text = uses::by_text(cfg, lexer, tables);
-    let apart = by_text.as_ref().unwrap_or(&followers);
-    if let Some(sets) = Sets::told_apart(cfg, lexer, usable, apart) {
-        let mut better = Proof::without(cfg);
-        better.find(&sets, apart, &targets, detail);
-        if better.is_whole || better.narrow.is_some() || proof.narrow.is_none() {
-            proof = better;
-        }
-    } else if detail == Detail::Places && !cfg.has_json() {
-        proof.find(&sets, &followers, &targets, detail);
-    }
-    let mut is_told = false;
+    let mut has_brackets = false;
+    let mut before: Option<Followers> = None;
     for way in [
         By::Bracket(BracketKind::Terminal, BracketLevels::Text),
         By::Bracket(BracketKind::Production, BracketLevels::Text),
+        By::Text,
         By::State,
         By::Bracket(BracketKind::Production, BracketLevels::Production),
     ] {
-        // States alone are for texts that do not tell which brackets are open.
         let is_found = proof.is_whole || (proof.is_all_safe && proof.unsure.has_few());
-        let is_done = is_found || (is_told && way == By::State);
-        let uses = || match way {
+        let is_needless = match way {
+            By::Bracket(..) => false,
+            // Brackets tell more apart.
+            By::Text => proof.is_all_safe,
+            // States alone are for texts that do not tell which brackets are open.
+            By::State => has_brackets,
+        };
+        if is_found || is_needless {
+            continue;
+        }
+        let uses = match way {
             By::Bracket(kind, levels) => uses::by_bracket(cfg, lexer, kind, levels),
+            By::Text => uses::by_text(cfg, lexer, tables).or_else(|| Some(followers(cfg))),
             By::State => uses::by_state(cfg, lexer, tables),
         };
-        if !is_done
-            && let Some(uses) = uses()
-            && let Some(sets) = Sets::told_apart(cfg, lexer, usable, &uses)
-        {
-            is_told = true;
+        let Some(uses) = uses else { continue };
+        if before.as_ref().is_some_and(|before| before.is_like(&uses)) {
+            continue;
+        }
+        if let Some(apart) = Sets::told_apart(cfg, lexer, usable, &uses) {
+            has_brackets |= matches!(way, By::Bracket(..));
             let mut better = Proof::without(cfg);
-            better.find(&sets, &uses, &targets, detail);
-            if better.is_better(&proof) {
+            better.find(&apart, &uses, &targets, detail);
+            let is_better = match way {
+                By::Text => better.is_whole || better.narrow.is_some() || proof.narrow.is_none(),
+                By::Bracket(..) | By::State => better.is_better(&proof),
+            };
+            if is_better {
                 proof = better;
             }
+        } else if way == By::Text && detail == Detail::Places && !cfg.has_json() {
+            proof.find(&sets, &all, &targets, detail);
         }
-    }
-    proof
-}
-
-/// The same where every split counts: nothing has to be proved but that each lexeme can come
-/// behind ignored text that goes as far as it can, or behind more of that.
-pub(crate) fn prove_guards(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Proof {
-    let mut proof = Proof::without(cfg);
-    proof.is_whole = true;
-    let count = lexer.guard_count();
-    if count == 0 {
-        return proof;
-    }
-    let starts = || (0..).zip(&lexer.starts).filter(|start| *start.1 != 0);
-    // By guard, the guards behind ignored text that comes under it: with its domain.
-    let mut bridges: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count as usize + 1];
-    for guard in 1..=count {
-        for (terminal, &start) in starts().filter(|start| cfg.is_ignored(start.0)) {
-            let domain = cfg.terminals[terminal as usize].domain;
-            let mut open = vec![lexer.start_under(start, guard)];
-            let mut seen: HashSet<u32, FixedState> = open.iter().copied().collect();
-            while let Some(state) = open.pop() {
-                if lexer.accepting[state as usize] {
-                    bridges[guard as usize].push((domain, lexer.guards[state as usize]));
-                }
-                let to = lexer.row(state).iter().filter(|to| **to != 0);
-                open.extend(to.filter(|to| seen.insert(**to)));
-            }
-        }
-        bridges[guard as usize].sort_unstable();
-        bridges[guard as usize].dedup();
-    }
-    let mut trouble = vec![false; cfg.terminals.len()];
-    for (terminal, &start) in starts().filter(|start| !cfg.is_ignored(start.0)) {
-        let domain = cfg.terminals[terminal as usize].domain;
-        let mut can: Vec<bool> = (0..=count)
-            .map(|g| lexer.start_under(start, g) != 0)
-            .collect();
-        let mut changed = true;
-        while std::mem::take(&mut changed) {
-            for guard in 1..=count as usize {
-                let leads = |way: &(u32, u32)| way.0 == domain && can[way.1 as usize];
-                if !can[guard] && bridges[guard].iter().any(leads) {
-                    can[guard] = true;
-                    changed = true;
-                }
-            }
-        }
-        trouble[terminal as usize] = can.contains(&false);
-    }
-    proof.is_whole = !trouble.contains(&true);
-    if !proof.is_whole {
-        proof.find_safe(cfg, &Targets::new(tables), &Adjacent::without(&trouble));
-        proof.is_whole = proof.is_all_safe;
+        before = Some(uses);
     }
     proof
 }
