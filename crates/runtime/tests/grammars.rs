@@ -56,6 +56,18 @@ fn the_help_and_the_endings_of_files_name_each_dialect() {
 }
 
 #[test]
+fn explain_says_that_nothing_but_the_end_may_come() {
+    let files = Files::new();
+    let comment = files.put("comment.lark", "start: /\\{#([^#]|#+[^#}])*#+\\}/\n");
+    let explain = ["explain", "--grammar", &comment, "--input"];
+    let Ran { code, out, err } = run(&[&explain[..], &["{# x #}"]].concat(), "");
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("\nmay come: the end\n"), "{out}");
+    let Ran { out, .. } = run(&[&explain[..], &["{# x"]].concat(), "");
+    assert!(out.contains("\nmay come: /"), "{out}");
+}
+
+#[test]
 fn check_follows_a_text_under_a_grammar() {
     let files = Files::new();
     let sums = files.put("sums.lark", SUMS);

@@ -197,8 +197,13 @@ pub(crate) fn place(automaton: &GrammarAutomaton, input: &[u8]) -> (String, Valu
     for line in &place.locations {
         let _ = writeln!(text, "  {line}");
     }
-    let end = if ends { ", or the end" } else { "" };
-    let _ = writeln!(text, "may come: {}{end}", expected.join(", "));
+    let listed = expected.join(", ");
+    let listed = match (ends, expected.is_empty()) {
+        (false, _) => listed,
+        (true, false) => format!("{listed}, or the end"),
+        (true, true) => "the end".to_owned(),
+    };
+    let _ = writeln!(text, "may come: {listed}");
     let json = json!({
         "taken": taken,
         "state": place.state,
