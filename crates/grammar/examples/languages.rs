@@ -108,13 +108,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Reads the grammar of a name, in the dialect that its file ends with.
 fn read(name: &Path) -> Result<(String, Dialect), Box<dyn Error>> {
-    let dialects = [
-        ("lark", Dialect::Lark),
-        ("gbnf", Dialect::Gbnf),
-        ("ebnf", Dialect::Ebnf),
-    ];
-    for (end, dialect) in dialects {
-        let file = name.with_added_extension(end);
+    for dialect in Dialect::ALL {
+        let file = name.with_added_extension(dialect.name());
         if file.exists() {
             return Ok((std::fs::read_to_string(file)?, dialect));
         }

@@ -132,19 +132,6 @@ pub(super) fn freest(
     })
 }
 
-/// Tells whether all characters of a class are of another one.
-pub(super) fn is_within(class: ClassId, other: ClassId, machine: &Machine) -> bool {
-    let [class, other] = [class, other].map(|class| machine.classes().get(class));
-    let mut other = other.iter();
-    let mut own = other.next();
-    class.iter().all(|&(first, last)| {
-        while own.is_some_and(|own| own.1 < first) {
-            own = other.next();
-        }
-        own.is_some_and(|own| own.0 <= first && last <= own.1)
-    })
-}
-
 /// Tells whether no lazy lexeme ends in text of a class from some states on, and all of it can be
 /// finished.
 fn stays_open(

@@ -12,7 +12,8 @@ use fsm_index::ClassId;
 use indexmap::IndexSet;
 
 use crate::completion::live::Live;
-use crate::hints::free::{byte_classes, free_from, freest, is_within};
+use crate::hints::finder::common;
+use crate::hints::free::{byte_classes, free_from, freest};
 use crate::hints::known::Text;
 use crate::hints::lexemes::Lexemes;
 use crate::proof::Origins;
@@ -93,8 +94,8 @@ impl Lexemes<'_> {
     /// Returns the places behind some classes of bytes.
     fn places_behind(&mut self, lex: u32, classes: impl Iterator<Item = u8>) -> Vec<u32> {
         let lexer = self.machine.lexer();
-        let members = self.lex(lex).members.to_vec();
-        let rows: Vec<&[u32]> = members.iter().map(|&state| lexer.row(state)).collect();
+        let members = self.lex(lex).members.iter();
+        let rows: Vec<&[u32]> = members.map(|&state| lexer.row(state)).collect();
         // Most classes lead nowhere from inside of a character.
         let lead_on = classes.filter(|&class| rows.iter().any(|row| row[usize::from(class)] != 0));
         let behind = lead_on.map(|class| self.lex_step(lex, class));
@@ -196,23 +197,24 @@ impl Lexemes<'_> {
         }
         let questions: Option<BTreeSet<u32>> =
             places.iter().map(|&place| self.question(place)).collect();
+        let questions = questions?.into_iter().collect();
         // Beyond ASCII other characters led on, too, perhaps to where the text does not.
+        let chars = self.machine.classes().get(class);
         let mut known: HashMap<ClassId, bool, FixedState> = HashMap::default();
         let mut places: Vec<u32> = places.into_iter().collect();
         places.retain(|&place| {
             let members = self.caches.lexes()[place].members.iter();
             let mut free = members.filter_map(|&state| free_from(state, self.machine, self.known));
             free.any(|free| {
-                let own = free.class;
-                let is_wider = || is_within(class, own, self.machine);
-                *known.entry(own).or_insert_with(is_wider)
+                let has_all = || *common(chars, self.machine.classes().get(free.class)) == *chars;
+                *known.entry(free.class).or_insert_with(has_all)
             })
         });
         places.sort_unstable();
         Some(Text {
             class,
             places: places.into(),
-            questions: questions?.into_iter().collect(),
+            questions,
         })
     }
 }

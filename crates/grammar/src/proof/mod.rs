@@ -486,7 +486,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     if lexer.has_open_ends || cfg.ignores_once.contains(&true) {
         return proof;
     }
-    let all = followers(cfg);
+    let all = Rc::new(followers(cfg));
     let Some(sets) = Sets::new(cfg, lexer, usable) else {
         return proof;
     };
@@ -501,7 +501,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     };
     // Less is read side by side where it is told apart what may come.
     let mut has_brackets = false;
-    let mut before: Option<Followers> = None;
+    let mut before: Option<Rc<Followers>> = None;
     for way in [
         By::Bracket(BracketKind::Terminal, BracketLevels::Text),
         By::Bracket(BracketKind::Production, BracketLevels::Text),
@@ -521,9 +521,12 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
             continue;
         }
         let uses = match way {
-            By::Bracket(kind, levels) => uses::by_bracket(cfg, lexer, kind, levels),
-            By::Text => uses::by_text(cfg, lexer, tables).or_else(|| Some(followers(cfg))),
-            By::State => uses::by_state(cfg, lexer, tables),
+            By::Bracket(kind, levels) => uses::by_bracket(cfg, lexer, kind, levels).map(Rc::new),
+            By::Text => match uses::by_text(cfg, lexer, tables) {
+                Some(uses) => Some(Rc::new(uses)),
+                None => Some(all.clone()),
+            },
+            By::State => uses::by_state(cfg, lexer, tables).map(Rc::new),
         };
         let Some(uses) = uses else { continue };
         if before.as_ref().is_some_and(|before| before.is_like(&uses)) {

@@ -336,10 +336,9 @@ impl Table {
         let mut table = Table::nothing();
         table.start = 1;
         let mut at = 0;
-        while let Some(&cursor) = rows.between.get(at) {
+        while let Some(&(cursor, number)) = rows.between.get(at) {
             at += 1;
             let row = rows.row(dfa, cursor);
-            let number = rows.numbers[&cursor];
             rows.all[number as usize - 1] = (row, dfa.is_accepting(&cursor));
             limits.states(rows.all.len())?;
         }
@@ -438,8 +437,8 @@ impl Table {
 struct CharacterRows {
     all: Vec<(Vec<Run>, bool)>,
     numbers: HashMap<Cursor, u32, FixedState>,
-    /// The states between characters, in the order in which they were met.
-    between: Vec<Cursor>,
+    /// The states between characters and their numbers, in the order in which they were met.
+    between: Vec<(Cursor, u32)>,
     inside: HashMap<Vec<Run>, u32, FixedState>,
 }
 
@@ -466,9 +465,10 @@ impl CharacterRows {
             return known;
         }
         let number = if dfa.is_between(cursor) {
-            self.between.push(cursor);
             self.all.push((Vec::new(), false));
-            self.all.len() as u32
+            let fresh = self.all.len() as u32;
+            self.between.push((cursor, fresh));
+            fresh
         } else {
             let row = self.row(dfa, cursor);
             let fresh = self.all.len() as u32 + 1;

@@ -17,8 +17,9 @@ use crate::run::configs::Life;
 /// open, and few texts are nested deeper.
 const MAX_PIECES: usize = 64;
 
-/// The ignored text that is tried first, because most languages have it, and the second ends comments.
-const BLANKS: [u8; 2] = *b" \n";
+/// The text that is tried first before a terminal: mostly none, and then blanks, because most languages have them, and the
+/// second ends comments.
+const BETWEEN: [&[u8]; 3] = [b"", b" ", b"\n"];
 
 /// A production that lacks something: the height where it has begun, its number, and the place up to which it is read.
 type Lacking = (u32, u32, u16);
@@ -60,23 +61,35 @@ impl Live<'_> {
     /// may have to wait for the end of what is open: for a blank behind a name that would go on, or the end of a comment.
     fn way_over(&mut self, config: u32, state: u32) -> Option<Vec<u32>> {
         let machine = self.machine;
+        let text = finished(machine, state);
+        let mut way = |between: &[u8]| self.way_between(config, between, state, &text);
+        if let Some(way) = BETWEEN.iter().find_map(|between| way(between)) {
+            return Some(way);
+        }
         let lexer = machine.lexer();
         let ignored = machine.cfg().ignored.iter().flatten();
         let starts = ignored.map(|&terminal| lexer.starts[terminal as usize]);
+        let is_open_text = |state: &u32| {
+            machine.cfg().is_ignored(lexer.terminal[*state as usize])
+                && lexer.distance[*state as usize] > 0
+        };
+        let open = self.begun(config).copied().filter(is_open_text);
+        let ends: Vec<u32> = starts.chain(open).collect();
+        let mut ends = ends.into_iter().map(|state| finished(machine, state));
+        ends.find_map(|between| self.way_between(config, &between, state, &text))
+    }
+
+    /// Returns the lexemes that have begun, or may begin.
+    fn lexes(&self, config: u32) -> impl Iterator<Item = u32> {
         let threads = self.caches.configs().threads(config).iter();
         let lexes = threads.filter(|thread| !thread.is_in_json());
-        let begun = lexes.flat_map(|thread| &self.caches.lexes()[thread.place].members);
-        let is_open_text = |state: u32| {
-            machine.cfg().is_ignored(lexer.terminal[state as usize])
-                && lexer.distance[state as usize] > 0
-        };
-        let open = begun.copied().filter(|&state| is_open_text(state));
-        let ends: Vec<u32> = starts.chain(open).collect();
-        let blanks = BLANKS.iter().map(|&blank| vec![blank]);
-        let ends = ends.into_iter().map(|state| finished(machine, state));
-        let mut between = std::iter::once(Vec::new()).chain(blanks).chain(ends);
-        let text = finished(machine, state);
-        between.find_map(|between| self.way_between(config, &between, state, &text))
+        lexes.map(|thread| thread.place)
+    }
+
+    /// Returns the states of terminals in these.
+    fn begun(&self, config: u32) -> impl Iterator<Item = &u32> {
+        let lexes = self.lexes(config);
+        lexes.flat_map(|lex| self.caches.lexes()[lex].members.iter())
     }
 
     fn way_between(
@@ -111,26 +124,20 @@ impl Live<'_> {
 
     /// Tells whether a lexeme that is open takes a byte, so that nothing begins with it.
     fn takes(&mut self, config: u32, byte: u8) -> bool {
-        let Live { machine, caches } = self;
-        if !machine.is_greedy() || caches.configs()[config].fresh != 0 {
+        let machine = self.machine;
+        if !machine.is_greedy() || self.caches.configs()[config].fresh != 0 {
             return false;
         }
         let class = machine.lexer().classes[usize::from(byte)];
-        let threads = caches.configs().threads(config).to_vec();
-        let mut lexes = threads.iter().filter(|thread| !thread.is_in_json());
-        lexes.any(|thread| caches.lexes_mut().step(thread.place, class, machine) != 0)
+        let lexes: Vec<u32> = self.lexes(config).collect();
+        let mut lexes = lexes.into_iter();
+        lexes.any(|lex| self.caches.lexes_mut().step(lex, class, machine) != 0)
     }
 
     /// Tells whether a terminal may end in a configuration, or something has ended before it.
     fn has_ended(&self, config: u32, terminal: u32) -> bool {
-        let threads = self.caches.configs().threads(config).iter();
-        let mut lexes = threads.filter(|thread| !thread.is_in_json());
-        self.caches.configs()[config].fresh != 0
-            || lexes.any(|thread| {
-                self.caches.lexes()[thread.place]
-                    .accepts
-                    .contains(&terminal)
-            })
+        let accepts = |lex: u32| self.caches.lexes()[lex].accepts.contains(&terminal);
+        self.caches.configs()[config].fresh != 0 || self.lexes(config).any(accepts)
     }
 
     /// Returns the state of a terminal whose shortest text from there on closes something: a lexeme that has begun, or else
@@ -159,9 +166,7 @@ impl Live<'_> {
             );
             return is_text.then(|| lexer.starts[terminal as usize]);
         }
-        let threads = self.caches.configs().threads(config).iter();
-        let lexes = threads.filter(|thread| !thread.is_in_json());
-        let states = lexes.flat_map(|thread| &self.caches.lexes()[thread.place].members);
+        let states = self.begun(config);
         let nearest = states.min_by_key(|&&state| lexer.distance[state as usize])?;
         (lexer.distance[*nearest as usize] > 0).then_some(*nearest)
     }
