@@ -24,8 +24,8 @@ mod walk;
 pub use automaton::{
     Behind, ByteAutomaton, ClassId, Completed, Cursor, Description, Ending, Exception, FreeText,
     Growth, KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION,
-    Nearer, Overlay, Parts, Place, PlainText, ReadText, Scope, SpecialNames, SpecialTokens, Spot,
-    Stack, Standing, TextAt, TextBounds, TextLoop, TextPlace, TextReader, TextStep, Texts,
+    Nearer, Overlay, Parts, PlainText, ReadText, Scope, SpecialNames, SpecialTokens, Spot, Stack,
+    Standing, TextAt, TextBounds, TextLoop, TextPlace, TextReader, TextStep, Texts,
     finite_can_do_without, is_match,
 };
 pub use budget::Budget;
@@ -33,8 +33,8 @@ pub use bytes::ByteSet;
 pub use cache::{SharedRows, SharedStats};
 pub use error::{Error, ErrorKind};
 pub use guide::{
-    AfterEnd, AnyGuide, AnyIndex, Distribution, Guide, Landing, MaskWord, ProbabilityLimits,
-    ValueProbability, mask_batch, probabilities,
+    AfterEnd, AnyGuide, AnyIndex, Distribution, Guide, Landing, MaskWord, Place, ProbabilityLimits,
+    Report, ValueProbability, mask_batch, probabilities,
 };
 pub use index::{BuildProgress, Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
 pub use nested::{Leaf, Met, Nested, Outer, Slots};

@@ -236,7 +236,11 @@ impl ByteAutomaton for Marked {
 }
 
 impl Overlay<State> for Marked {
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+    fn exceptions(
+        &self,
+        state: &State,
+        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
+    ) {
         if let (State::Inside(inner), Some(overlay)) = (state, self.0.parts().overlay) {
             overlay.exceptions(inner, each);
         }

@@ -88,7 +88,6 @@ impl ByteAutomaton for Quiet {
     fn parts(&self) -> Parts<'_, u32, ()> {
         Parts {
             specials: Some(self),
-            overlay: Some(self),
             special_names: SpecialNames {
                 names: &self.specials,
                 heads: self.heads,
@@ -114,8 +113,6 @@ impl ByteAutomaton for Quiet {
         Some(KeyLanguage::OWN)
     }
 }
-
-impl fsm_index::Overlay<u32> for Quiet {}
 
 impl fsm_index::SpecialTokens<u32, ()> for Quiet {
     fn allowed(

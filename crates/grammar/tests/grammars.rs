@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fsm_index::{
-    ByteAutomaton, Guide, Horizon, Index, IndexConfig, Scope, TokenId, VocabularyBuilder,
+    ByteAutomaton, Guide, Horizon, Index, IndexConfig, Report, Scope, TokenId, VocabularyBuilder,
 };
 use grammar::{Config, Dialect, ErrorKind, Grammar};
 

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, Ending, Exception, FreeText,
-    Growth, Horizon, KeyLanguage, Lexicon, Nearer, Overlay, Parts, PlainText, Scope, SpecialNames,
-    Spot, Stack, Standing, TextAt, TextReader,
+    Growth, Horizon, KeyLanguage, Lexicon, Nearer, Overlay, Parts, PlainText, Report, Scope,
+    SpecialNames, Spot, Stack, Standing, TextAt, TextReader,
 };
 use schema_regex::automaton::SchemaAutomaton;
 
@@ -165,52 +165,8 @@ impl ByteAutomaton for TagAutomaton {
                 heads: self.graph.names().heads,
             },
             unsure_texts: self.graph.unsure(),
+            report: Some(self),
             ..Parts::default()
-        }
-    }
-
-    /// Returns the highest temperature of the grammars in which it stands.
-    fn temperature(&self, state: &State) -> Option<f64> {
-        let told = state.threads.iter().filter_map(|held| {
-            match (&self.graph.part(held.part).body, &held.inner) {
-                (Body::Grammar(automaton), InnerState::Grammar(inner)) => {
-                    automaton.temperature(inner)
-                }
-                _ => None,
-            }
-        });
-        told.max_by(f64::total_cmp)
-    }
-
-    /// Returns the place in the only part, or says that several may come.
-    fn place(&self, state: &State) -> Option<fsm_index::Place> {
-        let words = |held: &Held| match &self.graph.part(held.part).body {
-            Body::Nothing => "between markers",
-            Body::Literal(_) => "a marker",
-            Body::Dfa(_) | Body::Quiet(_) => "a text of a regular expression",
-            Body::Json(_) => "JSON",
-            Body::Grammar(_) => "a text of a grammar",
-            Body::Free(_) | Body::Run(_) => "free text",
-            Body::Tokens(_) => "tokens",
-        };
-        match state.threads.as_slice() {
-            [held] => match (&self.graph.part(held.part).body, &held.inner) {
-                (Body::Json(json), InnerState::Json(inner)) => json.automaton.place(inner),
-                (Body::Grammar(automaton), InnerState::Grammar(inner)) => automaton.place(inner),
-                _ => Some(fsm_index::Place {
-                    state: words(held).to_owned(),
-                    locations: Vec::new(),
-                }),
-            },
-            several => {
-                let mut all: Vec<&str> = several.iter().map(words).collect();
-                all.sort_unstable();
-                all.dedup();
-                Some(fsm_index::Place {
-                    state: all.join(" or "),
-                    locations: Vec::new(),
-                })
-            }
         }
     }
 
@@ -255,8 +211,59 @@ impl ByteAutomaton for TagAutomaton {
     }
 }
 
+impl Report<State> for TagAutomaton {
+    /// Returns the place in the only part, or says that several may come.
+    fn place(&self, state: &State) -> Option<fsm_index::Place> {
+        let words = |held: &Held| match &self.graph.part(held.part).body {
+            Body::Nothing => "between markers",
+            Body::Literal(_) => "a marker",
+            Body::Dfa(_) | Body::Quiet(_) => "a text of a regular expression",
+            Body::Json(_) => "JSON",
+            Body::Grammar(_) => "a text of a grammar",
+            Body::Free(_) | Body::Run(_) => "free text",
+            Body::Tokens(_) => "tokens",
+        };
+        match state.threads.as_slice() {
+            [held] => match (&self.graph.part(held.part).body, &held.inner) {
+                (Body::Json(json), InnerState::Json(inner)) => json.automaton.place(inner),
+                (Body::Grammar(automaton), InnerState::Grammar(inner)) => automaton.place(inner),
+                _ => Some(fsm_index::Place {
+                    state: words(held).to_owned(),
+                    locations: Vec::new(),
+                }),
+            },
+            several => {
+                let mut all: Vec<&str> = several.iter().map(words).collect();
+                all.sort_unstable();
+                all.dedup();
+                Some(fsm_index::Place {
+                    state: all.join(" or "),
+                    locations: Vec::new(),
+                })
+            }
+        }
+    }
+
+    /// Returns the highest temperature of the grammars in which it stands.
+    fn temperature(&self, state: &State) -> Option<f64> {
+        let told = state.threads.iter().filter_map(|held| {
+            match (&self.graph.part(held.part).body, &held.inner) {
+                (Body::Grammar(automaton), InnerState::Grammar(inner)) => {
+                    automaton.temperature(inner)
+                }
+                _ => None,
+            }
+        });
+        told.max_by(f64::total_cmp)
+    }
+}
+
 impl Overlay<State> for TagAutomaton {
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+    fn exceptions(
+        &self,
+        state: &State,
+        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
+    ) {
         // With other threads, what one may not read another might: then all
         // that is said is that a token must be tried.
         let alone = state.threads.len() == 1;
@@ -264,25 +271,16 @@ impl Overlay<State> for TagAutomaton {
             if let (Body::Json(json), InnerState::Json(inner)) =
                 (&self.graph.part(held.part).body, &held.inner)
             {
-                json.automaton.exceptions(inner, &mut |exception| {
-                    each(match exception {
-                        Exception::Begins(text) if !alone => Exception::Contains(text),
-                        other => other,
-                    });
-                });
+                json.automaton.exceptions(
+                    inner,
+                    &mut |exception, can_be_refused| match exception {
+                        Exception::Begins(text) if !alone => {
+                            each(Exception::Contains(text), &|_| true);
+                        }
+                        other => each(other, can_be_refused),
+                    },
+                );
             }
-        }
-    }
-
-    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        match state.threads.as_slice() {
-            [held] => match (&self.graph.part(held.part).body, &held.inner) {
-                (Body::Json(json), InnerState::Json(inner)) => {
-                    json.automaton.is_suspect(inner, token)
-                }
-                _ => true,
-            },
-            _ => true,
         }
     }
 }

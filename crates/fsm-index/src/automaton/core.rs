@@ -5,7 +5,7 @@ use super::{
     Completed, Description, Ending, KeyLanguage, Lexemes, Lexicon, Overlay, PlainText, Scope,
     SpecialNames, SpecialTokens, Spot, Stack,
 };
-use crate::{ByteSet, Horizon};
+use crate::{ByteSet, Horizon, Report};
 
 /// A deterministic machine over bytes: what every mask is computed from.
 ///
@@ -176,17 +176,6 @@ pub trait ByteAutomaton: Send + Sync {
     /// there.
     fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Cursor;
 
-    /// Returns the place of `state` in the grammar or schema, for people; not every automaton knows
-    /// it.
-    fn place(&self, _state: &Self::State) -> Option<Place> {
-        None
-    }
-
-    /// Returns the temperature at which the next token is to be drawn, where the grammar says one.
-    fn temperature(&self, _state: &Self::State) -> Option<f64> {
-        None
-    }
-
     /// Returns the parts of this automaton that few others have, and what is the same at every time.
     /// Saying nothing is always right of an automaton that reads no special tokens. Asked often: it
     /// should do no more than name them.
@@ -265,6 +254,8 @@ pub struct Parts<'a, S, X> {
     pub ending: Option<&'a dyn Ending<X>>,
     /// The part that reads lexemes.
     pub lexemes: Option<&'a dyn Lexemes<X>>,
+    /// The part that tells people and hosts about states.
+    pub report: Option<&'a dyn Report<S>>,
     /// The spelling of the texts that [`PlainText`] knows.
     pub lexicon: Lexicon,
     /// The special tokens that [`SpecialTokens`] reads.
@@ -290,34 +281,13 @@ impl<S, X> Default for Parts<'_, S, X> {
             stack: None,
             ending: None,
             lexemes: None,
+            report: None,
             lexicon: Lexicon::default(),
             special_names: SpecialNames::default(),
             unsure_texts: &[],
             lexemes_take_all: false,
         }
     }
-}
-
-/// The place of an automaton's state, for people. See [`ByteAutomaton::place`].
-///
-/// ```
-/// use fsm_index::{ByteAutomaton, Config, Dfa};
-///
-/// let config = Config::default();
-/// let automaton = Dfa::new("a")?.to_bytes(&config)?;
-/// // Of a regular expression it is known in which state a text is, and no more.
-/// let place = automaton.place(&automaton.start()).unwrap();
-/// assert!(place.state.starts_with("state ") && place.locations.is_empty());
-/// # Ok::<(), fsm_index::Error>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Place {
-    /// The part of the text that is being read, in words.
-    pub state: String,
-    /// The places in what the automaton was made of that speak of what comes
-    /// next: JSON Pointers, where that was a schema.
-    pub locations: Vec<String>,
 }
 
 /// Tells whether an automaton takes a text as a whole. O(bytes) steps.

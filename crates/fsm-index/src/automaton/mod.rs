@@ -21,7 +21,7 @@ mod text;
 
 pub use completion::MAX_COMPLETION;
 pub(crate) use completion::{Piece, pieces};
-pub use core::{ByteAutomaton, Cursor, Parts, Place, is_match};
+pub use core::{ByteAutomaton, Cursor, Parts, is_match};
 pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts};
 pub use ending::{Ending, Growth, Nearer, Standing};
 pub use finite::finite_can_do_without;

@@ -9,14 +9,11 @@
 /// A mask is found by its key first; then the tokens that the overlay names are taken out of it.
 /// [`advance`](crate::ByteAutomaton::advance) refuses such a text at the byte that completes it.
 pub trait Overlay<S> {
-    /// Calls `each` with what may not come at `state` although steps lead on.
-    fn exceptions(&self, _state: &S, _each: &mut dyn FnMut(Exception<'_>)) {}
-
-    /// Tells whether a token that an exception calls suspect can be refused at all: a quick look
-    /// before [`advance`](crate::ByteAutomaton::advance) tries it. Saying `true` is always right.
-    fn is_suspect(&self, _state: &S, _token: &[u8]) -> bool {
-        true
-    }
+    /// Calls `each` with what may not come at `state` although steps lead on, and with a quick look
+    /// at a token: it tells whether a token that the exception calls suspect can be refused at all,
+    /// before [`advance`](crate::ByteAutomaton::advance) tries it. A look that always says `true` is
+    /// always right.
+    fn exceptions(&self, state: &S, each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool));
 }
 
 /// An exception: tokens that may not come although steps lead on. See [`Overlay::exceptions`].

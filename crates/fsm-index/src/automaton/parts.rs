@@ -21,16 +21,14 @@ pub(crate) trait AskParts: ByteAutomaton {
         specials.is_some_and(|specials| specials.advance(state, special))
     }
 
-    fn exceptions(&self, state: &Self::State, each: &mut dyn FnMut(Exception<'_>)) {
+    fn exceptions(
+        &self,
+        state: &Self::State,
+        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
+    ) {
         if let Some(overlay) = self.parts().overlay {
             overlay.exceptions(state, each);
         }
-    }
-
-    fn is_suspect(&self, state: &Self::State, token: &[u8]) -> bool {
-        self.parts()
-            .overlay
-            .is_none_or(|overlay| overlay.is_suspect(state, token))
     }
 
     fn text_class(&self, class: ClassId) -> &[(u32, u32)] {

@@ -307,7 +307,7 @@ fn same_key<A: ByteAutomaton>(
     by_key: &mut HashMap<Vec<u32>, TokenMask>,
 ) -> Result<(), String> {
     let mut exceptional = false;
-    automaton.exceptions(state, &mut |_| exceptional = true);
+    automaton.exceptions(state, &mut |_, _| exceptional = true);
     let mut specials = Vec::new();
     automaton.allowed_specials(state, &mut specials);
     let unsure = Having::OneOf(automaton.parts().unsure_texts.into());

@@ -235,7 +235,8 @@ impl<A: ByteAutomaton + 'static> AnyGuide for Guide<A> {
     }
 
     fn temperature(&self) -> Option<f64> {
-        self.index().automaton().temperature(self.state())
+        let report = self.index().automaton().parts().report?;
+        report.temperature(self.state())
     }
 
     fn forced_bytes(&self) -> Vec<u8> {
@@ -276,7 +277,8 @@ impl<A: ByteAutomaton + 'static> AnyGuide for Guide<A> {
     }
 
     fn place(&self) -> Option<Place> {
-        self.index().automaton().place(self.state())
+        let report = self.index().automaton().parts().report?;
+        report.place(self.state())
     }
 
     fn fork(&self) -> Box<dyn AnyGuide> {

@@ -339,7 +339,7 @@ fn refused_tokens<A: ByteAutomaton>(
     let mut refused = Vec::new();
     let mut suspects: Vec<u32> = Vec::new();
     let mut lists = 0;
-    automaton.exceptions(state, &mut |exception| {
+    automaton.exceptions(state, &mut |exception, can_be_refused| {
         let what = match exception {
             Exception::Begins(text) => {
                 refused.extend(vocabulary.beginning(text));
@@ -353,8 +353,7 @@ fn refused_tokens<A: ByteAutomaton>(
         let having = vocabulary.shared_rows().having(vocabulary, what);
         suspects.extend(having.iter().filter(|&&token| {
             let bytes = || vocabulary.token_bytes(TokenId::new(token));
-            mask.allows(TokenId::new(token))
-                && automaton.is_suspect(state, bytes().unwrap_or_default())
+            mask.allows(TokenId::new(token)) && can_be_refused(bytes().unwrap_or_default())
         }));
     });
     if lists > 1 {

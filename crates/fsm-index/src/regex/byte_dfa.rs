@@ -10,7 +10,7 @@ use crate::regex::symbol_table::SymbolTable;
 use crate::tokens::CharRanges;
 use crate::{
     ByteAutomaton, ClassId, Completed, Cursor, Description, Ending, Growth, Horizon, KeyLanguage,
-    Nearer, Parts, Place, PlainText, Scope, TextLoop, finite_can_do_without,
+    Nearer, Parts, Place, PlainText, Report, Scope, TextLoop, finite_can_do_without,
 };
 
 /// A deterministic automaton over bytes: what an index over a vocabulary is
@@ -279,13 +279,6 @@ impl ByteAutomaton for ByteDfa {
         self.state(self.start as usize)
     }
 
-    fn place(&self, state: &Cursor) -> Option<Place> {
-        Some(Place {
-            state: format!("state {}", state.0),
-            locations: Vec::new(),
-        })
-    }
-
     fn is_accepting(&self, state: &Cursor) -> bool {
         self.is_between(*state) && self.accepts_in(self.number(*state) as u32)
     }
@@ -356,6 +349,7 @@ impl ByteAutomaton for ByteDfa {
         Parts {
             plain_text: Some(self),
             ending: Some(self),
+            report: Some(self),
             ..Parts::default()
         }
     }
@@ -378,6 +372,15 @@ impl ByteAutomaton for ByteDfa {
             false => cursor.0,
         });
         Some(KeyLanguage::OWN)
+    }
+}
+
+impl Report<Cursor> for ByteDfa {
+    fn place(&self, state: &Cursor) -> Option<Place> {
+        Some(Place {
+            state: format!("state {}", state.0),
+            locations: Vec::new(),
+        })
     }
 }
 

@@ -373,7 +373,7 @@ pub(crate) fn whole_key<A: ByteAutomaton>(
     if told.is_none() {
         return false;
     }
-    automaton.exceptions(state, &mut |exception| {
+    automaton.exceptions(state, &mut |exception, _| {
         let (tag, bytes) = match exception {
             Exception::Begins(text) => (1, text),
             Exception::Contains(text) => (2, text),
@@ -454,7 +454,8 @@ fn nothing_left<A: ByteAutomaton>(automaton: &A, vocabulary: &Vocabulary) -> Err
     if automaton
         .advance(&mut state, &text[..at], &mut scratch)
         .is_ok()
-        && let Some(place) = automaton.place(&state)
+        && let Some(report) = automaton.parts().report
+        && let Some(place) = report.place(&state)
         && let Some(location) = place.locations.first()
     {
         so.push_str(&format!(

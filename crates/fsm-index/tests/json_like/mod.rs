@@ -444,14 +444,18 @@ impl ByteAutomaton for JsonLike {
 }
 
 impl Overlay<State> for JsonLike {
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+    fn exceptions(
+        &self,
+        state: &State,
+        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
+    ) {
         for (frame, &(_, used)) in state.frames.iter().enumerate() {
             for (_, name) in QUOTED
                 .iter()
                 .enumerate()
                 .filter(|(i, _)| used >> i & 1 == 1)
             {
-                each(Exception::Contains(name.as_bytes()));
+                each(Exception::Contains(name.as_bytes()), &|_| true);
                 let name = &name[1..];
                 let At::Key(node, Utf8(0, ..)) = state.at else {
                     continue;
@@ -462,7 +466,7 @@ impl Overlay<State> for JsonLike {
                 let mut at = Some(0);
                 for (read, byte) in name.bytes().enumerate() {
                     if at == Some(node) {
-                        each(Exception::Begins(&name.as_bytes()[read..]));
+                        each(Exception::Begins(&name.as_bytes()[read..]), &|_| true);
                     }
                     at = at.and_then(|at| self.steps.names.child(at, byte));
                 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, Exception, FreeText, Horizon,
     KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Parts, Place,
-    PlainText, Scope, SpecialId, SpecialNames, SpecialTokens, Spot, Stack, TextAt, TextReader,
+    PlainText, Report, Scope, SpecialId, SpecialNames, SpecialTokens, Spot, Stack, TextAt,
+    TextReader,
 };
-use schema_regex::automaton::{SchemaAutomaton, State as JsonState};
+use schema_regex::automaton::SchemaAutomaton;
 
 use crate::automaton::scratch::Scratch;
 use crate::automaton::{GrammarAutomaton, State};
@@ -125,6 +126,7 @@ impl ByteAutomaton for GrammarAutomaton {
                 heads: None,
             },
             lexemes_take_all: self.machine.is_greedy(),
+            report: Some(self),
             ..Parts::default()
         }
     }
@@ -158,15 +160,17 @@ impl ByteAutomaton for GrammarAutomaton {
             _ => value.next_bytes(),
         })
     }
+}
 
-    fn temperature(&self, state: &State) -> Option<f64> {
-        GrammarAutomaton::temperature(self, state)
-    }
-
+impl Report<State> for GrammarAutomaton {
     fn place(&self, state: &State) -> Option<Place> {
         Some(self.at(state, |learnt, config| {
             explain::place(&self.machine, learnt.caches(), config)
         }))
+    }
+
+    fn temperature(&self, state: &State) -> Option<f64> {
+        GrammarAutomaton::temperature(self, state)
     }
 }
 
@@ -292,28 +296,22 @@ impl Stack<Scratch> for GrammarAutomaton {
 }
 
 impl Overlay<State> for GrammarAutomaton {
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+    fn exceptions(
+        &self,
+        state: &State,
+        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
+    ) {
         // Something else might read what one value may not: then a token must be tried.
         let is_alone = state.saved.is_alone();
         for (terminal, value) in state.saved.json() {
             let Some(automaton) = self.machine.json(terminal) else {
                 continue;
             };
-            automaton.exceptions(value, &mut |exception| {
-                each(match exception {
-                    Exception::Begins(text) if !is_alone => Exception::Contains(text),
-                    other => other,
-                });
+            automaton.exceptions(value, &mut |exception, can_be_refused| match exception {
+                Exception::Begins(text) if !is_alone => each(Exception::Contains(text), &|_| true),
+                other => each(other, can_be_refused),
             });
         }
-    }
-
-    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        let of_value = |(terminal, value): (u32, &JsonState)| {
-            let automaton = self.machine.json(terminal);
-            automaton.is_none_or(|automaton| automaton.is_suspect(value, token))
-        };
-        !state.saved.is_alone() || state.saved.json().any(of_value)
     }
 }
 

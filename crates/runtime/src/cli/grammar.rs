@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tokenmold::fsm_index::ByteAutomaton;
+use tokenmold::fsm_index::{ByteAutomaton, Report};
 use tokenmold::grammar::{self, Config, Dialect, ErrorKind, Grammar, GrammarAutomaton};
 
 use super::style::{Paint, Style};

@@ -5,12 +5,18 @@
 
 use fsm_index::{
     ByteAutomaton, ByteSet, Completed, Cursor, Description, Horizon, KeyLanguage, Parts, Place,
-    Scope, Spot,
+    Report, Scope, Spot,
 };
 
 use crate::automaton::machine::lexicon::LEXICON;
 use crate::automaton::run::{self, completion, hints, keys};
 use crate::automaton::{SchemaAutomaton, Scratch, State};
+
+impl Report<State> for SchemaAutomaton {
+    fn place(&self, state: &State) -> Option<Place> {
+        Some(self.location(state))
+    }
+}
 
 impl ByteAutomaton for SchemaAutomaton {
     type State = State;
@@ -35,10 +41,6 @@ impl ByteAutomaton for SchemaAutomaton {
     fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
         let is_found = completion::finish(&self.machine, state, max_bytes, out);
         is_found.then_some(Completed::Whole)
-    }
-
-    fn place(&self, state: &State) -> Option<Place> {
-        Some(self.location(state))
     }
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
@@ -77,6 +79,7 @@ impl ByteAutomaton for SchemaAutomaton {
             stack: Some(self),
             ending: Some(self),
             lexicon: LEXICON,
+            report: Some(self),
             ..Parts::default()
         }
     }

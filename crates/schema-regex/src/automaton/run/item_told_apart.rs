@@ -23,22 +23,28 @@ impl Overlay<State> for SchemaAutomaton {
     /// An item that must differ may become one of those before it, or the next
     /// ones may; and a name that is open may come again behind its own end, within one token:
     /// a walk does not know how they began.
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+    fn exceptions(
+        &self,
+        state: &State,
+        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
+    ) {
+        let can_be_refused = |token: &[u8]| {
+            (state.is_in_name() && state::may_come_again(&self.machine, state, token))
+                || may_double(&self.machine, state, token)
+        };
         if state.is_in_name() {
             // Its end, and the name between its quotes.
-            each(Exception::Often {
+            let quotes = Exception::Often {
                 byte: b'"',
                 times: 3,
-            });
+            };
+            each(quotes, &can_be_refused);
         }
         if state.item().is_some() {
-            item_exceptions(&self.machine, state, each);
+            item_exceptions(&self.machine, state, &mut |exception| {
+                each(exception, &can_be_refused);
+            });
         }
-    }
-
-    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        (state.is_in_name() && state::may_come_again(&self.machine, state, token))
-            || may_double(&self.machine, state, token)
     }
 }
 
