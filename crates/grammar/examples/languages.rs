@@ -11,6 +11,7 @@
 //! `--times` runs each program so often, with nothing remembered from before, and says the least time
 //! of each mask: on a machine that others use, too, that is nearest to what it takes.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
@@ -76,6 +77,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let vocabulary = Vocabulary::from_tokenizer_json(&std::fs::read(tokenizer)?)?;
     // A server's vocabulary has met schemas before.
     vocabulary.prepare(fsm_index::JSON_TEXT);
+    let all = vocabulary.texts();
+    let all = all.filter(|(token, _)| vocabulary.kind(*token) == TokenKind::Text);
+    let texts: HashMap<&[u8], TokenId> = all.map(|(token, bytes)| (bytes, token)).collect();
     println!(
         "{:12} {:>9} {:>6} {:>7} {:>7} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "language",
@@ -93,8 +97,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in &names {
         let (grammar, dialect) = read(&folder.join(name))?;
         let program = std::fs::read(folder.join(format!("{name}.txt")))?;
+        let tokens = spell(&program, &texts).map_err(|error| format!("{name}: {error}"))?;
         let measured = || {
-            measure((&grammar, dialect), &program, &vocabulary, &config)
+            measure((&grammar, dialect), &program, &tokens, &vocabulary, &config)
                 .map_err(|error| format!("{name}: {error}"))
         };
         let mut run = measured()?;
@@ -117,10 +122,11 @@ fn read(name: &Path) -> Result<(String, Dialect), Box<dyn Error>> {
     Err(format!("no grammar of {}", name.display()).into())
 }
 
-/// Leads a program token by token, the longest of the vocabulary each time.
+/// Leads a program token by token.
 fn measure(
     (text, dialect): (&str, Dialect),
     program: &[u8],
+    tokens: &[TokenId],
     vocabulary: &Vocabulary,
     config: &Config,
 ) -> Result<Run, Box<dyn Error>> {
@@ -135,7 +141,7 @@ fn measure(
     let mut guide: Guide<GrammarAutomaton> = Guide::new(index.clone());
     let mut masks = Vec::new();
     let mut at = 0;
-    while at < program.len() {
+    for &token in tokens {
         let before = index.stats().nodes_visited;
         let begun = Instant::now();
         let mask = guide.mask()?;
@@ -145,9 +151,6 @@ fn measure(
             nodes: index.stats().nodes_visited - before,
             at,
         });
-        let Some(token) = longest(&program[at..], vocabulary) else {
-            return Err("the vocabulary cannot spell it".into());
-        };
         if !mask.allows(token) {
             let from = String::from_utf8_lossy(&program[at..]).into_owned();
             return Err(format!("refused before {from:?}").into());
@@ -165,16 +168,19 @@ fn micros(begun: Instant) -> f64 {
     begun.elapsed().as_secs_f64() * 1e6
 }
 
-/// Returns the longest token that a text begins with.
-fn longest(text: &[u8], vocabulary: &Vocabulary) -> Option<TokenId> {
-    let mut best: Option<(usize, TokenId)> = None;
-    for (token, bytes) in vocabulary.texts() {
-        let is_text = vocabulary.kind(token) == TokenKind::Text;
-        if is_text && text.starts_with(bytes) && best.is_none_or(|best| best.0 < bytes.len()) {
-            best = Some((bytes.len(), token));
-        }
+/// Spells a program, the longest token each time.
+fn spell(program: &[u8], texts: &HashMap<&[u8], TokenId>) -> Result<Vec<TokenId>, Box<dyn Error>> {
+    let most = texts.keys().map(|bytes| bytes.len()).max().unwrap_or(0);
+    let mut tokens = Vec::new();
+    let mut rest = program;
+    while !rest.is_empty() {
+        let mut lengths = (1..=rest.len().min(most)).rev();
+        let longest = lengths.find_map(|length| Some((texts.get(&rest[..length])?, length)));
+        let (token, length) = longest.ok_or("the vocabulary cannot spell it")?;
+        tokens.push(*token);
+        rest = &rest[length..];
     }
-    best.map(|best| best.1)
+    Ok(tokens)
 }
 
 fn show(name: &str, run: &Run, program: &[u8], slowest: usize) {
