@@ -39,12 +39,16 @@ use self::local::{Asked, Pairs, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, Targets, safe};
 use self::sets::{Bridges, Seconds, Sets};
-use self::split::BracketLevels;
 pub(crate) use self::unsure::Origins;
 use self::unsure::Unsure;
 
 /// The places that the proof looks at, because Julia needs 350,000, and of languages that need more nothing was proved in a second.
 const MAX_PLACES: usize = 500_000;
+
+/// The most contexts where places in lexemes are told apart though more than seven of eight terminals are in trouble, because
+/// Haskell has 32, and of languages with 104 and more nothing was proved: in each of them text of nearly any characters is read
+/// beside all others.
+const MAX_CONTEXTS_IN_TROUBLE: u32 = 100;
 
 /// The result of a proof.
 #[derive(Debug, Default)]
@@ -114,7 +118,11 @@ impl Proof {
             );
             self.narrow = Some(narrow);
         }
-        let has_places = detail == Detail::Places && !sets.has_cuts && !self.is_all_safe;
+        let in_trouble = all.iter().filter(|is_troubled| **is_troubled).count();
+        let is_hopeless =
+            in_trouble * 8 > all.len() * 7 && sets.contexts().len() > MAX_CONTEXTS_IN_TROUBLE;
+        let has_places =
+            detail == Detail::Places && !sets.has_cuts && !self.is_all_safe && !is_hopeless;
         if has_places && let Some(pairs) = Pairs::new(sets) {
             self.find_places(sets, &pairs, followers, targets);
             self.is_whole = self.is_all_safe && self.narrow.is_none() && self.unsure.is_empty();
@@ -231,11 +239,9 @@ enum Detail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     /// By the bracket that is open, and the parser's state.
-    Bracket(BracketKind, BracketLevels),
+    Bracket(BracketKind),
     /// By what may come behind them of text of nearly any characters.
     Text,
-    /// By the parser's state alone.
-    State,
 }
 
 /// Lexemes that perhaps cannot come where they must.
@@ -500,51 +506,39 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         false => Detail::States,
     };
     // Less is read side by side where it is told apart what may come.
-    let mut has_brackets = false;
     let mut before: Option<Rc<Followers>> = None;
     for way in [
-        By::Bracket(BracketKind::Terminal, BracketLevels::Text),
-        By::Bracket(BracketKind::Production, BracketLevels::Text),
+        By::Bracket(BracketKind::Terminal),
+        By::Bracket(BracketKind::Production),
         By::Text,
-        By::State,
-        By::Bracket(BracketKind::Production, BracketLevels::Production),
     ] {
         let is_found = proof.is_whole || (proof.is_all_safe && proof.unsure.has_few());
-        let is_needless = match way {
-            By::Bracket(..) => false,
-            // Brackets tell more apart.
-            By::Text => proof.is_all_safe,
-            // States alone are for texts that do not tell which brackets are open.
-            By::State => has_brackets,
-        };
+        // Brackets tell more apart.
+        let is_needless = way == By::Text && proof.is_all_safe;
         if is_found || is_needless {
             continue;
         }
         let uses = match way {
-            By::Bracket(kind, levels) => uses::by_bracket(cfg, lexer, kind, levels).map(Rc::new),
+            By::Bracket(kind) => uses::by_bracket(cfg, lexer, kind).map(Rc::new),
             By::Text => match uses::by_text(cfg, lexer, tables) {
                 Some(uses) => Some(Rc::new(uses)),
                 None => Some(all.clone()),
             },
-            By::State => uses::by_state(cfg, lexer, tables).map(Rc::new),
         };
         let Some(uses) = uses else { continue };
         if before.as_ref().is_some_and(|before| before.is_like(&uses)) {
             continue;
         }
         if let Some(apart) = Sets::told_apart(cfg, lexer, usable, &uses) {
-            has_brackets |= matches!(way, By::Bracket(..));
             let mut better = Proof::without(cfg);
             better.find(&apart, &uses, &targets, detail);
             let is_better = match way {
                 By::Text => better.is_whole || better.narrow.is_some() || proof.narrow.is_none(),
-                By::Bracket(..) | By::State => better.is_better(&proof),
+                By::Bracket(_) => better.is_better(&proof),
             };
             if is_better {
                 proof = better;
             }
-        } else if way == By::Text && detail == Detail::Places && !cfg.has_json() {
-            proof.find(&sets, &all, &targets, detail);
         }
         before = Some(uses);
     }

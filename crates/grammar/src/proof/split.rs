@@ -32,16 +32,6 @@ struct RuleInPlace {
     edge: Nesting,
 }
 
-/// The way in which brackets are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BracketLevels {
-    /// By the text of nearly any characters that may come behind them.
-    Text,
-    /// By the production in which they stand, too: for example, the braces of an attribute stand in a tag, and
-    /// others in the text of an element.
-    Production,
-}
-
 /// Brackets that are told from others.
 #[derive(PartialEq, Eq, Hash)]
 struct Level {
@@ -49,8 +39,6 @@ struct Level {
     end: Symbol,
     /// The wide terminals that may come behind that.
     wide: Bits,
-    /// The production, and the place of the end in it, if these count.
-    place: Option<(usize, usize)>,
 }
 
 /// The productions of a grammar whose terminals are uses, and whose nonterminals are told apart by what is
@@ -65,9 +53,7 @@ pub(super) struct Split<'a> {
     productions: Vec<Production>,
     /// The terminals, told apart by what they do to brackets.
     terminals: IndexSet<(u32, Nesting), FixedState>,
-    levels: BracketLevels,
-    /// The first number stands for none, and for brackets behind which no wide terminal comes, if productions do not tell
-    /// them apart.
+    /// The first number stands for none, and for brackets behind which no wide terminal comes.
     known_levels: IndexSet<Level, FixedState>,
 }
 
@@ -78,7 +64,6 @@ impl<'a> Split<'a> {
         lexer: &Lexer,
         wide: &'a Bits,
         kind: BracketKind,
-        levels: BracketLevels,
     ) -> Option<Split<'a>> {
         let edges = FirstAndLast::new(cfg);
         let mut split = Split {
@@ -89,7 +74,6 @@ impl<'a> Split<'a> {
             rules: IndexSet::default(),
             productions: Vec::new(),
             terminals: IndexSet::default(),
-            levels,
             known_levels: IndexSet::default(),
         };
         // Terminals that are brackets everywhere need no such text.
@@ -297,17 +281,14 @@ impl<'a> Split<'a> {
     }
 
     /// Returns the number of brackets that end at a place of a production, and behind which wide terminals may come: for
-    /// example, where the text tells them apart, 0 for those of `(a + b) * c`, because an operator comes behind them.
+    /// example, 0 for those of `(a + b) * c`, because an operator comes behind them.
     fn level(&mut self, production: usize, end: usize, wide: &Bits) -> u32 {
-        let place = match self.levels {
-            BracketLevels::Text if wide.is_empty() => return 0,
-            BracketLevels::Text => None,
-            BracketLevels::Production => Some((production, end)),
-        };
+        if wide.is_empty() {
+            return 0;
+        }
         let level = Level {
             end: self.cfg.productions[production].right[end],
             wide: wide.clone(),
-            place,
         };
         self.known_levels.insert_full(level).0 as u32 + 1
     }

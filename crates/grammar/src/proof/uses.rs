@@ -15,7 +15,7 @@ use super::bits::Bits;
 use super::brackets::BracketKind;
 use super::followers::{Followers, Nesting, Shifts, UseParser, landings};
 use super::safe::Below;
-use super::split::{BracketLevels, Split};
+use super::split::Split;
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 use crate::compile::lr::{self, LrState, Tables};
@@ -24,9 +24,12 @@ use crate::compile::lr::{self, LrState, Tables};
 /// because names begin with 53 of the 95.
 const MOST_LETTERS: usize = 60;
 
-/// The most states of the parser by which uses are told apart, because each is looked at for each that may
-/// stand below it.
-const MAX_STATES: usize = 20_000;
+/// The most states of the parser by which uses are told apart, because Julia's has 1,878, and of languages with more than these
+/// nothing was proved.
+const MAX_STATES: usize = 3_000;
+
+/// The most uses, because Julia has 534, and of languages with more than these nothing was proved.
+const MAX_USES: usize = 600;
 
 /// The most items of those states, because a hundred thousand symbols have so many.
 const MAX_WORK: usize = 10_000_000;
@@ -35,7 +38,8 @@ const MAX_WORK: usize = 10_000_000;
 /// there are no such.
 pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
-    let symbols = without_brackets(cfg);
+    let terminals = 0..cfg.terminals.len() as u32;
+    let symbols = terminals.map(|terminal| (terminal, Nesting::Keeps));
     let is_text =
         |terminal: u32| matches!(cfg.terminals[terminal as usize].matter, Matter::Table(_));
     let class = |(terminal, _): (u32, Nesting), _, behind: &Bits| {
@@ -45,37 +49,14 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
             class
         })
     };
-    followers(cfg, tables, symbols, class)
-}
-
-/// Tells uses apart by the state of the parser behind them. `None` if there are no such, or no text of
-/// nearly any characters.
-pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Followers> {
-    wide(cfg, lexer)?;
-    let symbols = without_brackets(cfg);
-    let mut followers = followers(cfg, tables, symbols, |_, state, _| state)?;
-    followers.merge();
-    Some(followers)
-}
-
-/// Returns the terminals as those of a grammar of which none opens or closes a bracket.
-fn without_brackets(cfg: &Cfg) -> Vec<(u32, Nesting)> {
-    let terminals = 0..cfg.terminals.len() as u32;
-    terminals
-        .map(|terminal| (terminal, Nesting::Keeps))
-        .collect()
+    followers(cfg, tables, symbols.collect(), class)
 }
 
 /// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `None` if there are no
 /// such, or too many.
-pub(super) fn by_bracket(
-    cfg: &Cfg,
-    lexer: &Lexer,
-    kind: BracketKind,
-    levels: BracketLevels,
-) -> Option<Followers> {
+pub(super) fn by_bracket(cfg: &Cfg, lexer: &Lexer, kind: BracketKind) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
-    let (split, symbols, rules) = Split::new(cfg, lexer, &wide, kind, levels)?.into_parts();
+    let (split, symbols, rules) = Split::new(cfg, lexer, &wide, kind)?.into_parts();
     let least = vec![1; symbols.len()];
     let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
     let mut followers = followers(cfg, &tables, symbols, |_, state, _| state)?;
@@ -84,7 +65,7 @@ pub(super) fn by_bracket(
         parser.rules = rules;
     }
     followers.merge();
-    Some(followers)
+    (followers.terminals.len() <= MAX_USES).then_some(followers)
 }
 
 /// Returns the terminals that may come behind others. Terminals of a parser are those of a grammar, and
