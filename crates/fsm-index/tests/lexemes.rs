@@ -134,7 +134,7 @@ impl Lexemes<()> for Sample {
         false
     }
 
-    fn behind(&self, below: u32, ended: &[u32], (): &mut ()) -> LexemeBehind {
+    fn behind(&self, below: u32, ended: &[u32], _: u32, (): &mut ()) -> LexemeBehind {
         let begins = ended.iter().find_map(|ended| behind(below, *ended));
         match (begins, self.lie) {
             (None, _) | (_, Lie::Behind) => LexemeBehind::Nothing,

@@ -38,8 +38,10 @@ pub trait Lexemes<X> {
     }
 
     /// Returns the lexeme that may begin where one has ended on top of some stacks.
-    /// [`depth_used`](crate::Stack::depth_used) changes as by a step.
-    fn behind(&self, below: u32, ended: &[u32], scratch: &mut X) -> LexemeBehind;
+    /// [`depth_used`](crate::Stack::depth_used) changes as by a step. `nodes` of the vocabulary's trie
+    /// are read there: with many it may be worth finding text that is
+    /// [free](crate::PlainText::free_text).
+    fn behind(&self, below: u32, ended: &[u32], nodes: u32, scratch: &mut X) -> LexemeBehind;
 }
 
 /// The answer to what may begin behind a lexeme. See [`Lexemes::behind`].

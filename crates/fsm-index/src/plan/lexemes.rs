@@ -188,7 +188,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         }
         for end in &part.ends {
             let below = begun[end.lexeme as usize].below;
-            match lexemes.behind(below, &end.ended, &mut work.scratch) {
+            match lexemes.behind(below, &end.ended, end.rests.size(), &mut work.scratch) {
                 LexemeBehind::Nothing => {}
                 LexemeBehind::Begins(next) => {
                     let place = lexemes.place(next.place, &mut work.scratch);

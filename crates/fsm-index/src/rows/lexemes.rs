@@ -59,6 +59,8 @@ pub(crate) struct Rests {
     /// By first byte, ascending.
     groups: Box<[Group]>,
     first_bytes: ByteSet,
+    /// The nodes of the trie at and below them.
+    size: u32,
 }
 
 /// Rests of tokens, with the cursor from which they are walked.
@@ -112,6 +114,8 @@ impl Rests {
         // They come in few runs, which this sort merges.
         nodes.sort();
         nodes.dedup();
+        let below = |&node: &u32| trie.nodes()[node as usize].end - node;
+        let in_all = nodes.iter().map(below).sum();
         let nodes = by_byte(&nodes, byte);
         let mut end = 0;
         let groups = nodes.chunk_by(|&a, &b| byte(a) == byte(b)).map(|own| {
@@ -135,12 +139,18 @@ impl Rests {
             nodes,
             groups,
             first_bytes: ByteSet::of(&first_bytes),
+            size: in_all,
         }
     }
 
     /// Tells whether some rest begins with one of these bytes.
     pub(crate) fn begin_with_any(&self, bytes: ByteSet) -> bool {
         self.first_bytes.meets(bytes)
+    }
+
+    /// Returns the number of nodes of the trie at and below all of them.
+    pub(crate) fn size(&self) -> u32 {
+        self.size
     }
 
     /// All of their nodes.

@@ -208,8 +208,9 @@ impl Lexemes<Scratch> for GrammarAutomaton {
             .answers(below, asked)
     }
 
-    fn behind(&self, below: u32, ended: &[u32], scratch: &mut Scratch) -> LexemeBehind {
-        scratch.learnt().lexemes(&self.machine).behind(below, ended)
+    fn behind(&self, below: u32, ended: &[u32], nodes: u32, scratch: &mut Scratch) -> LexemeBehind {
+        let mut lexemes = scratch.learnt().lexemes(&self.machine);
+        lexemes.behind(below, ended, nodes)
     }
 }
 

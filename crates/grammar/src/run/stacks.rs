@@ -5,6 +5,7 @@
 //! whole group is on top of them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
@@ -36,6 +37,8 @@ pub(crate) struct Stacks {
     closing: Closing,
     /// By the number of what may come on top, and by place.
     lives: HashMap<(u32, u32), Life, FixedState>,
+    /// By the same: text that led on from there, to what can be finished.
+    led_on: HashMap<(u32, u32), Arc<[u8]>, FixedState>,
     pub(super) work: Work,
     /// The least height that the step that is being computed has looked at.
     pub(super) looked: Least,
@@ -103,6 +106,19 @@ impl Stacks {
         let states = self.fronts.next_number(thread.front);
         self.bytes += LIFE_BYTES;
         self.lives.insert((states, thread.place), life);
+    }
+
+    /// Returns text that led on from lexemes that have begun on top of the same states, to what could be finished.
+    pub(crate) fn led_on(&self, thread: Thread) -> Option<Arc<[u8]>> {
+        let states = self.fronts.next_number(thread.front);
+        self.led_on.get(&(states, thread.place)).cloned()
+    }
+
+    /// Remembers such text.
+    pub(crate) fn keep_led_on(&mut self, thread: Thread, text: Vec<u8>) {
+        let states = self.fronts.next_number(thread.front);
+        self.bytes += LIFE_BYTES + 40 + text.len();
+        self.led_on.insert((states, thread.place), text.into());
     }
 
     /// Tells whether some stack of a front can be finished, whatever is below, once a terminal has

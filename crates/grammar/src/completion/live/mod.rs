@@ -29,6 +29,10 @@ const MAX_SEARCH: usize = 300;
 /// strings in brackets in strings, and nobody asks for one at each token.
 pub(crate) const MAX_COMPLETION_SEARCH: usize = 5_000;
 
+/// The longest text that is remembered because it led on, in bytes: few of Ruby's and Elixir's are longer, and to read one
+/// takes as long as a search.
+const MAX_LED_ON: usize = 64;
+
 /// The bytes that a search tries in the time of an edge, because most of their steps are known.
 const TRIES_OF_AN_EDGE: usize = 8;
 
@@ -42,6 +46,25 @@ enum Order {
     /// needs a blank that the estimate does not know of, as in `end loop; end Lager;` of Ada; and
     /// one for the nearest end alone would begin anew on each level what it tried on the one above.
     Nearest,
+}
+
+/// A place that a search passes.
+struct Passed {
+    config: u32,
+    /// The number of the one before it.
+    before: usize,
+    /// The byte that led from there; `None` at the first place, and behind special tokens.
+    byte: Option<u8>,
+}
+
+impl Passed {
+    fn first(config: u32) -> Passed {
+        Passed {
+            config,
+            before: 0,
+            byte: None,
+        }
+    }
 }
 
 /// Steps from configurations of a scratch to those that can be finished.
@@ -165,8 +188,14 @@ impl<'a> Live<'a> {
             || self.search(config).unwrap_or_else(|| {
                 // Far away.
                 self.caches.look_everywhere();
-                let way = self.way(config, MAX_SEARCH);
-                way.inspect(|way| self.mark_along(config, way)).is_some()
+                let Some(way) = self.way(config, MAX_SEARCH) else {
+                    return false;
+                };
+                self.mark_along(config, &way);
+                if let [Said::Bytes(text)] = &way[..] {
+                    self.keep_led_on(config, Some(text.clone()));
+                }
+                true
             });
         let looked = self.caches.least_mut().back(before);
         self.caches.least_mut().note(looked);
@@ -285,13 +314,13 @@ impl<'a> Live<'a> {
     fn search(&mut self, config: u32) -> Option<bool> {
         let machine = self.machine;
         let tries = everything(machine).count().div_ceil(TRIES_OF_AN_EDGE);
-        // The places that were met, each with the number of the one before it.
-        let mut met: Vec<(u32, usize)> = vec![(config, 0)];
+        let mut met = vec![Passed::first(config)];
         let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([config]);
         let mut first = 0;
-        while let Some(&(at, _)) = met.get(first) {
+        while let Some(&Passed { config: at, .. }) = met.get(first) {
             if self.steps().ends_at(at) {
                 self.mark_before(&met, first);
+                self.keep_led_on(config, text_up_to(&met, first));
                 return Some(true);
             }
             self.caches.work_mut().charge(tries);
@@ -301,13 +330,23 @@ impl<'a> Live<'a> {
                     continue;
                 }
                 self.caches.work_mut().charge(1);
-                match self.known_life(next) {
-                    Life::Live => {
-                        self.mark_before(&met, first);
-                        return Some(true);
-                    }
-                    Life::Stuck => {}
-                    Life::Unknown => met.push((next, first)),
+                let life = self.known_life(next);
+                if life == Life::Stuck {
+                    continue;
+                }
+                met.push(Passed {
+                    config: next,
+                    before: first,
+                    byte: match &said {
+                        Said::Bytes(bytes) => bytes.first().copied(),
+                        Said::Special(_) => None,
+                    },
+                });
+                if life == Life::Live {
+                    let last = met.len() - 1;
+                    self.mark_before(&met, last);
+                    self.keep_led_on(config, text_up_to(&met, last));
+                    return Some(true);
                 }
             }
             first += 1;
@@ -317,7 +356,7 @@ impl<'a> Live<'a> {
         }
         // Nothing leads out of these but to others of them, and to what is stuck.
         let least = self.caches.least_mut().height();
-        for (config, _) in met {
+        for Passed { config, .. } in met {
             // A value that is read has ways that no search tries.
             if !self.caches.configs().has_no_json(config) {
                 continue;
@@ -328,11 +367,27 @@ impl<'a> Live<'a> {
         Some(false)
     }
 
+    /// Remembers the text that led from a place to what can be finished, for other stacks with the same states on top.
+    fn keep_led_on(&mut self, config: u32, text: Option<Vec<u8>>) {
+        let thread = self.lexeme_at(config);
+        if let Some((thread, text)) = thread.zip(text.filter(|text| text.len() <= MAX_LED_ON)) {
+            self.caches.stacks_mut().keep_led_on(thread, text);
+        }
+    }
+
+    /// Returns the only thread of a place, if it is in a lexeme.
+    fn lexeme_at(&self, config: u32) -> Option<Thread> {
+        match self.caches.configs().threads(config) {
+            &[thread] if !thread.is_in_json() => Some(thread),
+            _ => None,
+        }
+    }
+
     /// Remembers of a place that was met, and of those before it, that they can be finished.
-    fn mark_before(&mut self, met: &[(u32, usize)], mut at: usize) {
+    fn mark_before(&mut self, met: &[Passed], mut at: usize) {
         let least = self.caches.least_mut().height();
         loop {
-            let (config, before) = met[at];
+            let Passed { config, before, .. } = met[at];
             let own = &mut self.caches.configs_mut()[config];
             (own.life, own.life_least) = (Life::Live, least);
             if at == 0 {
@@ -457,6 +512,17 @@ impl<'a> Live<'a> {
         }
         (at, done)
     }
+}
+
+/// Returns the bytes that led to a place that was passed; `None` if something else did.
+fn text_up_to(met: &[Passed], mut at: usize) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    while at != 0 {
+        text.push(met[at].byte?);
+        at = met[at].before;
+    }
+    text.reverse();
+    Some(text)
 }
 
 /// Returns each byte of a class, and each special token.
