@@ -95,12 +95,26 @@ impl<'a> Lexemes<'a> {
             }
             let Thread { place, front } = thread;
             let granted = match self.asks_stacks() || self.is_unsure_text(place) {
-                true => self.granted(place, front),
+                true => self.granted_from(place, front),
                 false => 0,
             };
             out.push(self.lexeme(place, front, granted));
         }
         true
+    }
+
+    /// Returns the number of the text that stacks grant at a place, or behind ignored text that ends there: behind a blank, say,
+    /// names begin.
+    fn granted_from(&mut self, lex: u32, front: u32) -> u32 {
+        let granted = self.granted(lex, front);
+        if granted != 0 {
+            return granted;
+        }
+        let start = self.caches.stacks().next(front).start;
+        match self.begins_behind(lex, start) {
+            0 => 0,
+            begins => self.granted(begins, front),
+        }
     }
 
     /// Tells whether a place is unsure and letters lead back to it, as in a comment: most tokens end
