@@ -15,6 +15,7 @@ mod index;
 mod nested;
 mod plan;
 mod regex;
+mod report;
 mod rows;
 mod spelling;
 mod tokens;
@@ -22,19 +23,19 @@ mod vocabulary;
 mod walk;
 
 pub use automaton::{
-    Behind, ByteAutomaton, ClassId, Completed, Cursor, Description, Ending, Exception, FreeText,
-    Growth, KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION,
-    Nearer, Overlay, Parts, PlainText, ReadText, Scope, SpecialNames, SpecialTokens, Spot, Stack,
-    Standing, TextAt, TextBounds, TextLoop, TextPlace, TextReader, TextStep, Texts,
-    finite_can_do_without, is_match,
+    Behind, ByteAutomaton, ClassId, Completed, Cursor, Description, EachException, Ending,
+    Exception, FreeText, Growth, KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon,
+    MAX_COMPLETION, Nearer, Overlay, Parts, PlainText, ReadText, Scope, SpecialNames,
+    SpecialTokens, Spot, Stack, Standing, TextAt, TextBounds, TextLoop, TextPlace, TextReader,
+    TextStep, Texts, finite_can_do_without, is_match,
 };
 pub use budget::Budget;
 pub use bytes::ByteSet;
 pub use cache::{SharedRows, SharedStats};
 pub use error::{Error, ErrorKind};
 pub use guide::{
-    AfterEnd, AnyGuide, AnyIndex, Distribution, Guide, Landing, MaskWord, Place, ProbabilityLimits,
-    Report, ValueProbability, mask_batch, probabilities,
+    AfterEnd, AnyGuide, AnyIndex, Distribution, Guide, Landing, MaskWord, ProbabilityLimits,
+    ValueProbability, mask_batch, probabilities,
 };
 pub use index::{BuildProgress, Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
 pub use nested::{Leaf, Met, Nested, Outer, Slots};
@@ -42,6 +43,7 @@ pub use nested::{Leaf, Met, Nested, Outer, Slots};
 pub use regex::ByteDfa;
 #[cfg(feature = "regex")]
 pub use regex::{Alphabet, Config, Dfa, Step, Symbols, Trace};
+pub use report::{Place, Report};
 pub use rows::{Iter, Logit, MaskBuffer, TokenMask};
 pub use tokens::{
     Horizon, MAX_TOKEN_BYTES, MAX_WIDTH, NameMarks, Reach, SpecialId, TextRuns, TokenId, TokenKind,

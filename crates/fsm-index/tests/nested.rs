@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, Exception, Horizon,
+    ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, EachException, Horizon,
     KeyLanguage, Leaf, Met, Nested, Outer, Overlay, Parts, PlainText, Scope, Slots, Spot, Stack,
     TextAt, TextReader, TokenId, Vocabulary,
 };
@@ -236,11 +236,7 @@ impl ByteAutomaton for Marked {
 }
 
 impl Overlay<State> for Marked {
-    fn exceptions(
-        &self,
-        state: &State,
-        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
-    ) {
+    fn exceptions(&self, state: &State, each: &mut EachException<'_>) {
         if let (State::Inside(inner), Some(overlay)) = (state, self.0.parts().overlay) {
             overlay.exceptions(inner, each);
         }

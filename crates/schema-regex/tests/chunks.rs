@@ -19,7 +19,7 @@ use schemas::Chance;
 fn is_suspect(automaton: &SchemaAutomaton, state: &State, token: &[u8]) -> bool {
     let mut is_suspect = false;
     automaton.exceptions(state, &mut |_, can_be_refused| {
-        is_suspect |= can_be_refused(token)
+        is_suspect |= can_be_refused(token);
     });
     is_suspect
 }

@@ -13,9 +13,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, Ending, Exception, FreeText,
-    Growth, Horizon, KeyLanguage, Lexicon, Nearer, Overlay, Parts, PlainText, Report, Scope,
-    SpecialNames, Spot, Stack, Standing, TextAt, TextReader,
+    ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, EachException, Ending,
+    Exception, FreeText, Growth, Horizon, KeyLanguage, Lexicon, Nearer, Overlay, Parts, PlainText,
+    Report, Scope, SpecialNames, Spot, Stack, Standing, TextAt, TextReader,
 };
 use schema_regex::automaton::SchemaAutomaton;
 
@@ -259,11 +259,7 @@ impl Report<State> for TagAutomaton {
 }
 
 impl Overlay<State> for TagAutomaton {
-    fn exceptions(
-        &self,
-        state: &State,
-        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
-    ) {
+    fn exceptions(&self, state: &State, each: &mut EachException<'_>) {
         // With other threads, what one may not read another might: then all
         // that is said is that a token must be tried.
         let alone = state.threads.len() == 1;

@@ -26,7 +26,7 @@ pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts};
 pub use ending::{Ending, Growth, Nearer, Standing};
 pub use finite::finite_can_do_without;
 pub use lexemes::{Lexeme, LexemeBehind, LexemePlace, Lexemes};
-pub use overlay::{Exception, Overlay};
+pub use overlay::{EachException, Exception, Overlay};
 pub(crate) use parts::AskParts;
 pub use special_tokens::{Completed, SpecialNames, SpecialTokens};
 pub use stack::Stack;

@@ -13,8 +13,11 @@ pub trait Overlay<S> {
     /// at a token: it tells whether a token that the exception calls suspect can be refused at all,
     /// before [`advance`](crate::ByteAutomaton::advance) tries it. A look that always says `true` is
     /// always right.
-    fn exceptions(&self, state: &S, each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool));
+    fn exceptions(&self, state: &S, each: &mut EachException<'_>);
 }
+
+/// The receiver of exceptions, each with a quick look at a token. See [`Overlay::exceptions`].
+pub type EachException<'a> = dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool) + 'a;
 
 /// An exception: tokens that may not come although steps lead on. See [`Overlay::exceptions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use crate::SpecialId;
 
-use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, Spot, TextAt, TextReader};
+use super::{ByteAutomaton, ClassId, Cursor, EachException, FreeText, Spot, TextAt, TextReader};
 use crate::Horizon;
 
 /// The engine's questions to an automaton's parts.
@@ -21,11 +21,7 @@ pub(crate) trait AskParts: ByteAutomaton {
         specials.is_some_and(|specials| specials.advance(state, special))
     }
 
-    fn exceptions(
-        &self,
-        state: &Self::State,
-        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
-    ) {
+    fn exceptions(&self, state: &Self::State, each: &mut EachException<'_>) {
         if let Some(overlay) = self.parts().overlay {
             overlay.exceptions(state, each);
         }

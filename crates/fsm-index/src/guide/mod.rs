@@ -11,7 +11,6 @@ mod limit;
 mod masks;
 mod probabilities;
 mod refusal;
-mod report;
 
 use std::sync::Arc;
 
@@ -25,7 +24,6 @@ pub use limit::Landing;
 use limit::Limit;
 use masks::Current;
 pub use probabilities::{Distribution, ProbabilityLimits, ValueProbability, probabilities};
-pub use report::{Place, Report};
 
 use crate::cache::Generation;
 use crate::index::Ways;

@@ -16,8 +16,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Completed, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf,
-    Overlay, Parts, PlainText, Scope, TextLoop,
+    ByteAutomaton, ClassId, Completed, Cursor, Description, EachException, Exception, Horizon,
+    KeyLanguage, Leaf, Overlay, Parts, PlainText, Scope, TextLoop,
 };
 
 pub(crate) use steps::At;
@@ -444,11 +444,7 @@ impl ByteAutomaton for JsonLike {
 }
 
 impl Overlay<State> for JsonLike {
-    fn exceptions(
-        &self,
-        state: &State,
-        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
-    ) {
+    fn exceptions(&self, state: &State, each: &mut EachException<'_>) {
         for (frame, &(_, used)) in state.frames.iter().enumerate() {
             for (_, name) in QUOTED
                 .iter()

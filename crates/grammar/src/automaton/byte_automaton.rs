@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, Exception, FreeText, Horizon,
-    KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Parts, Place,
-    PlainText, Report, Scope, SpecialId, SpecialNames, SpecialTokens, Spot, Stack, TextAt,
-    TextReader,
+    ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, EachException, Exception,
+    FreeText, Horizon, KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon,
+    Overlay, Parts, Place, PlainText, Report, Scope, SpecialId, SpecialNames, SpecialTokens, Spot,
+    Stack, TextAt, TextReader,
 };
 use schema_regex::automaton::SchemaAutomaton;
 
@@ -297,11 +297,7 @@ impl Stack<Scratch> for GrammarAutomaton {
 }
 
 impl Overlay<State> for GrammarAutomaton {
-    fn exceptions(
-        &self,
-        state: &State,
-        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
-    ) {
+    fn exceptions(&self, state: &State, each: &mut EachException<'_>) {
         // Something else might read what one value may not: then a token must be tried.
         let is_alone = state.saved.is_alone();
         for (terminal, value) in state.saved.json() {

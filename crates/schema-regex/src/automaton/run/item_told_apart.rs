@@ -7,7 +7,7 @@
 //! were the outermost. For example, behind `[{"note":"a","tags":["x"]},{"note":"b` a walk compares no note,
 //! but the tags of `","tags":["x","x"]` with each other.
 
-use fsm_index::{Exception, Overlay};
+use fsm_index::{EachException, Exception, Overlay};
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::SchemaAutomaton;
@@ -23,11 +23,7 @@ impl Overlay<State> for SchemaAutomaton {
     /// An item that must differ may become one of those before it, or the next
     /// ones may; and a name that is open may come again behind its own end, within one token:
     /// a walk does not know how they began.
-    fn exceptions(
-        &self,
-        state: &State,
-        each: &mut dyn FnMut(Exception<'_>, &dyn Fn(&[u8]) -> bool),
-    ) {
+    fn exceptions(&self, state: &State, each: &mut EachException<'_>) {
         let can_be_refused = |token: &[u8]| {
             (state.is_in_name() && state::may_come_again(&self.machine, state, token))
                 || may_double(&self.machine, state, token)
