@@ -132,7 +132,7 @@ pub trait AnyGuide: Send {
     fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>>;
 
     /// Returns the temperature at which the grammar wants the next token drawn, if it says one. See
-    /// [`ByteAutomaton::temperature`].
+    /// [`Report::temperature`](crate::Report::temperature).
     fn temperature(&self) -> Option<f64>;
 
     /// See [`Guide::forced_bytes`].
@@ -170,7 +170,7 @@ pub trait AnyGuide: Send {
     /// See [`Guide::tokens_needed`].
     fn tokens_needed(&mut self) -> Option<usize>;
 
-    /// Returns where the text stands, for people; see [`ByteAutomaton::place`].
+    /// Returns where the text stands, for people; see [`Report::place`](crate::Report::place).
     fn place(&self) -> Option<Place>;
 
     /// Returns a guide at the same place, which goes on by itself.
