@@ -28,6 +28,10 @@ pub(crate) struct LexemeEnd {
 /// is half full.
 const LIFE_BYTES: usize = 24;
 
+/// The bytes of a text that led on, beside its own, because an entry has 24, its map is half full, and the text counts who
+/// shares it in 16.
+const LED_ON_BYTES: usize = 64;
+
 /// All stacks that one scratch knows.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
@@ -116,9 +120,14 @@ impl Stacks {
 
     /// Remembers such text.
     pub(crate) fn keep_led_on(&mut self, thread: Thread, text: Vec<u8>) {
-        let states = self.fronts.next_number(thread.front);
-        self.bytes += LIFE_BYTES + 40 + text.len();
-        self.led_on.insert((states, thread.place), text.into());
+        let key = (self.fronts.next_number(thread.front), thread.place);
+        let known = self.led_on.get(&key);
+        if known.is_some_and(|known| **known == *text) {
+            return;
+        }
+        // A text in the place of another one has an entry already.
+        self.bytes += text.len() + known.map_or(LED_ON_BYTES, |_| 0);
+        self.led_on.insert(key, text.into());
     }
 
     /// Tells whether some stack of a front can be finished, whatever is below, once a terminal has
