@@ -2,7 +2,7 @@
 //! kind of state, beside one walk over the whole vocabulary. For example, the row "free string" has
 //! the times of masks inside of a JSON string without a limit.
 
-#[path = "../../../crates/fsm-index/tests/json_like/mod.rs"]
+#[path = "../../../crates/fsm-index/tests/all/json_like/mod.rs"]
 mod json_like;
 
 use std::collections::BTreeMap;

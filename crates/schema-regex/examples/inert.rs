@@ -5,7 +5,7 @@
 //! [--every N] [--seconds N] [--verbose]`; at most N keywords of a schema, every Nth
 //! case, at most N seconds for each schema.
 
-#[path = "../tests/common/deletion.rs"]
+#[path = "../tests/all/common/deletion.rs"]
 mod deletion;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,34 @@
+//! The tests of this crate from outside, in one program.
+
+mod agent;
+mod answers;
+mod batch;
+mod budget;
+mod chat;
+mod commands;
+mod common;
+mod deep_values;
+mod dependencies;
+mod end_to_end;
+mod generate;
+mod gguf;
+mod grammars;
+mod hub;
+mod masking;
+mod models;
+mod overlap;
+mod play_in_browser;
+mod pretrained;
+mod probabilities;
+mod program;
+mod program_output;
+mod providers;
+mod readme;
+mod resident;
+mod sampling;
+mod serve;
+mod speculative;
+mod stored;
+mod tokenizer_files;
+mod tools;
+mod view_in_browser;

@@ -1,0 +1,4 @@
+//! The tests of this crate from outside, in one program.
+
+mod exchange;
+mod tags;
