@@ -72,7 +72,8 @@ def tokens(tokenizer: Any, text: str) -> list[int]:
 
 
 def allowed(mask: Any, row: int) -> list[int]:
-    return [t for t in range(mask.shape[1] * 32) if int(mask[row, t // 32]) >> (t % 32) & 1]
+    words = mask[row].tolist()
+    return [at * 32 + bit for at, word in enumerate(words) if word for bit in range(32) if word >> bit & 1]
 
 
 FORMAT = {
@@ -322,12 +323,13 @@ def asked(manager: Any, most: int, **custom: Any) -> Any:
 def wordy(tokenizer: Any, request: Any, most: int) -> str:
     """The longest token that may come, as often as one may come."""
     mask = request.grammar.allocate_vocab_mask(len(tokenizer), 1, "cpu")
+    lengths = [len(text) for text in tokenizer.batch_decode([[t] for t in range(len(tokenizer))])]
     for _ in range(most):
         if request.grammar.is_terminated():
             break
         request.grammar.fill_vocab_mask(mask, 0)
         may = allowed(mask, 0)
-        token = max(may, key=lambda t: (t != tokenizer.eos_token_id, len(tokenizer.decode([t])), t))
+        token = max(may, key=lambda t: (t != tokenizer.eos_token_id, lengths[t], t))
         request.grammar.accept_token(token)
         request.output_ids.append(token)
     return tokenizer.decode(request.output_ids, skip_special_tokens=True)
