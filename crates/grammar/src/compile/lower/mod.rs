@@ -82,6 +82,7 @@ pub(crate) fn lower(
         known: HashMap::new(),
         rules: HashMap::new(),
         open: Vec::new(),
+        begun: Vec::new(),
         states: 0,
         counts: 1,
         in_vain: 0,
@@ -89,10 +90,13 @@ pub(crate) fn lower(
     };
     let is_greedy = meaning.reading == Reading::Greedy;
     let root = lowering.rule_of("", 0);
-    let start = lowering.scope(tree, 0)?;
+    let start = lowering.nested(tree, 0)?;
     lowering.cfg.start = lowering.cfg.productions.len();
     lowering.push(root, vec![start]);
     lowering.run()?;
+    if meaning.trailing_skip && lowering.scopes.len() > 1 {
+        lowering.skip_behind_lexemes();
+    }
     let limits = lowering.limits();
     let mut cfg = lowering.cfg;
     cfg.is_greedy = is_greedy;
@@ -144,6 +148,8 @@ struct Lowering<'a> {
     known: HashMap<(String, bool, u32), Option<Symbol>>,
     rules: HashMap<(usize, usize), u32>,
     open: Vec<(usize, usize)>,
+    /// Productions before which ignored text may come, each with its grammar.
+    begun: Vec<(usize, usize)>,
     /// States of all terminals.
     states: usize,
     /// The product of the counts inside of which something is being lowered.
@@ -389,6 +395,48 @@ impl<'a> Lowering<'a> {
         Symbol::rule(rule)
     }
 
+    /// Takes up a grammar, with ignored text before it if it says so: where that text is put behind lexemes, it comes
+    /// nowhere else.
+    fn nested(&mut self, tree: &'a Tree, at: usize) -> Result<Symbol, Error> {
+        let number = self.scopes.len();
+        let start = self.scope(tree, at)?;
+        if !tree.initial_skip || !self.meaning.trailing_skip {
+            return Ok(start);
+        }
+        let rule = self.rule_of("", at);
+        self.begun.push((self.cfg.productions.len(), number));
+        self.push(rule, vec![start]);
+        Ok(Symbol::rule(rule))
+    }
+
+    /// Puts ignored text behind each lexeme, that of the grammar whose lexeme it is: behind the last one of a nested
+    /// grammar its own may come, and before the first one that of the grammar around it.
+    fn skip_behind_lexemes(&mut self) {
+        let ignored: Vec<Vec<u32>> = self.cfg.ignored.iter_mut().map(std::mem::take).collect();
+        let count = self.cfg.productions.len();
+        let mut skip = |own: &Vec<u32>| {
+            let ignored = Symbol::terminal(*own.first()?);
+            let rule = self.rule_of("%ignore", 0);
+            self.push(rule, Vec::new());
+            self.push(rule, vec![Symbol::rule(rule), ignored]);
+            Some(Symbol::rule(rule))
+        };
+        let skips: Vec<Option<Symbol>> = ignored.iter().map(&mut skip).collect();
+        for production in &mut self.cfg.productions[..count] {
+            let skip_behind = |symbol: &Symbol| {
+                let terminal = &self.cfg.terminals[symbol.split().ok()? as usize];
+                skips[terminal.domain as usize]
+            };
+            let right = production.right.iter();
+            let right = right.flat_map(|symbol| [Some(*symbol), skip_behind(symbol)]);
+            production.right = right.flatten().collect();
+        }
+        for &(begun, scope) in &self.begun {
+            let right = &mut self.cfg.productions[begun].right;
+            *right = skips[scope].iter().chain(right.iter()).copied().collect();
+        }
+    }
+
     fn alternatives(&mut self, scope: usize, expr: &'a Expr, left: u32) -> Result<(), Error> {
         let Expr::Alt(all) = expr else {
             let mut right = Vec::new();
@@ -515,7 +563,7 @@ impl<'a> Lowering<'a> {
                 let matter = Matter::Json(automaton);
                 out.push(self.add(matter, false, scope, "%json", *at));
             }
-            Expr::Nested { tree, at } => self.nested(tree, *at, out)?,
+            Expr::Nested { tree, at } => out.push(self.nested(tree, *at)?),
             Expr::Special { name, at } => {
                 let known = self.cfg.specials.iter().position(|s| **s == **name);
                 let number = known.unwrap_or_else(|| {
@@ -550,21 +598,6 @@ impl<'a> Lowering<'a> {
         };
         out.extend(self.terminal(&re, false, scope, &shown(expr), at, self.limits())?);
         Ok(true)
-    }
-
-    /// Appends a nested grammar. Its ignored text may stand behind its last lexeme, whatever follows.
-    fn nested(&mut self, tree: &'a Tree, at: usize, out: &mut Vec<Symbol>) -> Result<(), Error> {
-        let number = self.scopes.len();
-        out.push(self.scope(tree, at)?);
-        if self.meaning.trailing_skip
-            && let Some(&ignored) = self.cfg.ignored[number].first()
-            && let Matter::Table(table) = &self.cfg.terminals[ignored as usize].matter
-        {
-            let table = table.clone();
-            let skipped = self.add(Matter::Table(table), false, number, "%ignore", at);
-            out.push(self.optional(skipped, "%ignore", at));
-        }
-        Ok(())
     }
 
     fn sequence(
