@@ -48,6 +48,7 @@ pub(super) fn parts(
     lexer: &Lexer,
     edges: &FirstAndLast,
     kind: BracketKind,
+    lost: &Bits,
     may_text_follow: impl Fn(&Production) -> bool,
 ) -> Option<Parts> {
     let none = |own: &Production| vec![BracketPart::Plain; own.right.len()].into();
@@ -56,14 +57,14 @@ pub(super) fn parts(
         let mut regions = Regions::new(cfg, lexer, edges);
         for number in 0..parts.len() {
             if may_text_follow(&cfg.productions[number]) {
-                regions.add(number, &mut parts);
+                regions.add(number, lost, &mut parts);
             }
         }
         regions.is_found.then_some(())?;
         regions.add_empty(&mut parts);
     }
     let rights = plain(cfg, &parts);
-    let brackets = Brackets::new(cfg, lexer, &rights);
+    let brackets = Brackets::new(cfg, lexer, &rights, lost);
     for (number, right) in rights.iter().enumerate() {
         for (open, close) in brackets.pairs(right) {
             parts[number][open] = BracketPart::Opens(close);
@@ -129,7 +130,7 @@ impl<'a> Regions<'a> {
     }
 
     /// Adds those of a production.
-    fn add(&mut self, number: usize, parts: &mut Parts) {
+    fn add(&mut self, number: usize, lost: &Bits, parts: &mut Parts) {
         let Production { left, right } = &self.cfg.productions[number];
         let group = self.group[*left as usize];
         let is_again = |rule: u32| self.group[rule as usize] == group;
@@ -138,8 +139,8 @@ impl<'a> Regions<'a> {
             let is_region = parts[number][at - 1] == BracketPart::Plain
                 && parts[number][at + 1].is_free()
                 && right[at].split().is_err_and(is_again)
-                && self.is_marked(right[at - 1], last)
-                && self.is_marked(right[at + 1], first);
+                && self.is_marked(right[at - 1], last, lost)
+                && self.is_marked(right[at + 1], first, lost);
             if is_region {
                 parts[number][at - 1] = BracketPart::Opens(right.len() - 1);
                 parts[number][at + 1] = BracketPart::Closes;
@@ -173,8 +174,9 @@ impl<'a> Regions<'a> {
     }
 
     /// Tells whether a symbol has marks only at one of its edges.
-    fn is_marked(&self, symbol: Symbol, edge: &[Bits]) -> bool {
-        let is_mark = |terminal: u32| is_mark(terminal, self.cfg, self.lexer);
+    fn is_marked(&self, symbol: Symbol, edge: &[Bits], lost: &Bits) -> bool {
+        let is_mark =
+            |terminal: u32| is_mark(terminal, self.cfg, self.lexer) && !lost.has(terminal);
         match symbol.split() {
             Ok(terminal) => is_mark(terminal),
             Err(rule) => {
@@ -211,7 +213,7 @@ struct Brackets(Vec<(u32, Vec<u32>)>);
 impl Brackets {
     /// Finds those among the terminals that have no part yet. Words close none, because names may be the same text, and
     /// words that are also names open none.
-    fn new(cfg: &Cfg, lexer: &Lexer, rights: &[Vec<(usize, u32)>]) -> Brackets {
+    fn new(cfg: &Cfg, lexer: &Lexer, rights: &[Vec<(usize, u32)>], lost: &Bits) -> Brackets {
         let terminals = 0..cfg.terminals.len() as u32;
         let marks: Vec<u32> = terminals
             .clone()
@@ -222,6 +224,9 @@ impl Brackets {
             let Some(close) = always_behind(rights, opener, &marks) else {
                 continue;
             };
+            if lost.has(opener) || lost.has(close) {
+                continue;
+            }
             if !marks.contains(&opener) && is_also_another(opener, lexer) {
                 continue;
             }

@@ -16,8 +16,8 @@ use super::told::{KnownSet, Matters, Told};
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 
-/// The most contexts, because Julia has 345, and of languages with 600 and more nothing was proved.
-const MAX_CONTEXTS: usize = 400;
+/// The most contexts, because Haxe has 1,385, and of languages with 2,000 and more nothing was proved.
+const MAX_CONTEXTS: usize = 2_000;
 
 /// The most sets of states that are found for them, because Perl has 6,357, and of languages with more nothing was proved of
 /// all stacks.
@@ -53,6 +53,17 @@ struct Place {
 /// The contexts behind lexemes that end together, of which one is right, by the brackets that are open: each with the
 /// innermost one, if they close one; and alone.
 type BehindEnded = (Vec<(Option<u32>, u32)>, Rc<[u32]>);
+
+/// The reason why contexts are not told apart.
+#[derive(Debug)]
+pub(super) enum Untold {
+    /// There are too many of them, or a JSON value.
+    TooMuch,
+    /// Pairs of brackets that one text opens.
+    Levels(Vec<(u32, u32)>),
+    /// Terminals that open or close a bracket, as a text may have done or not.
+    Brackets(Vec<u32>),
+}
 
 /// The terminals that may come at one place, by place.
 pub(super) struct Contexts {
@@ -103,16 +114,16 @@ impl Contexts {
     }
 
     /// One for each group of lexemes that a text may be, with all that follow them. Ignored text
-    /// leaves a context as it is. `None` if there are too many, or a JSON value.
+    /// leaves a context as it is.
     pub(super) fn behind_lexemes(
         cfg: &Cfg,
         lexer: &Lexer,
         followers: &Followers,
         found: &mut Found,
-    ) -> Option<Contexts> {
+    ) -> Result<Contexts, Untold> {
         let is_json = |matter: &Matter| matches!(matter, Matter::Json(_));
         if cfg.terminals.iter().any(|one| is_json(&one.matter)) {
-            return None;
+            return Err(Untold::TooMuch);
         }
         let mut contexts = Contexts {
             all: IndexMap::default(),
@@ -123,30 +134,46 @@ impl Contexts {
             used: IndexSet::default(),
         };
         let mut told = Told::new(cfg, lexer, followers);
-        let any = told.any;
-        // There are two contexts at the beginning, because ignored text may be missing there.
-        contexts.add(&told, followers.first.clone(), &any, found)?;
-        contexts.add(&told, told.with_ignored(&followers.first), &any, found)?;
-        for (terminal, own) in (0..).zip(&cfg.terminals) {
-            if matches!(own.matter, Matter::Special(_)) {
-                for level in told.levels_behind(&[terminal], None)? {
-                    let behind = followers.behind(terminal, None, level);
-                    contexts.add(&told, told.with_ignored(&behind), &any, found)?;
-                }
-            }
+        let is_found = contexts.find(&mut told, found).is_some();
+        if !told.mixed_brackets.is_empty() {
+            return Err(Untold::Brackets(told.mixed_brackets));
         }
-        while let Some(context) = contexts.all.values().position(|own| !own.open.is_empty()) {
-            contexts.meet(&mut told, context as u32, found)?;
-            let is_over = contexts.all.len() > MAX_CONTEXTS || contexts.met.len() > MAX_MET;
-            if is_over || found.all.len() > MAX_SETS {
-                return None;
-            }
+        if !told.mixed_levels.is_empty() {
+            return Err(Untold::Levels(told.mixed_levels));
+        }
+        if !is_found {
+            return Err(Untold::TooMuch);
         }
         let matters =
             |known: &Option<KnownSet>| known.as_ref().map_or(Matters::Free, |known| known.matters);
         contexts.matters = told.known.iter().map(matters).collect();
         contexts.used = told.used;
-        Some(contexts)
+        Ok(contexts)
+    }
+
+    /// Finds all that come behind lexemes. `None` if there are too many, or brackets of which a text does not tell that they are
+    /// open.
+    fn find(&mut self, told: &mut Told<'_>, found: &mut Found) -> Option<()> {
+        let (cfg, followers, any) = (told.cfg, told.followers, told.any);
+        // There are two contexts at the beginning, because ignored text may be missing there.
+        self.add(told, followers.first.clone(), &any, found)?;
+        self.add(told, told.with_ignored(&followers.first), &any, found)?;
+        for (terminal, own) in (0..).zip(&cfg.terminals) {
+            if matches!(own.matter, Matter::Special(_)) {
+                for level in told.levels_behind(&[terminal], None)? {
+                    let behind = followers.behind(terminal, None, level);
+                    self.add(told, told.with_ignored(&behind), &any, found)?;
+                }
+            }
+        }
+        while let Some(context) = self.all.values().position(|own| !own.open.is_empty()) {
+            self.meet(told, context as u32, found)?;
+            let is_over = self.all.len() > MAX_CONTEXTS || self.met.len() > MAX_MET;
+            if is_over || found.all.len() > MAX_SETS {
+                return None;
+            }
+        }
+        Some(())
     }
 
     /// Returns the context of some uses, whose lexemes may begin with some classes.

@@ -31,6 +31,8 @@ pub(super) struct Followers {
     pub(super) terminals: Vec<u32>,
     /// By use.
     pub(super) nesting: Vec<Nesting>,
+    /// Brackets that are not told from others, each with one of these.
+    pub(super) united: HashMap<u32, u32, FixedState>,
     /// The parser that tells uses apart, if they are.
     pub(super) parser: Option<UseParser>,
 }
@@ -72,6 +74,33 @@ impl Followers {
             && self.follow == other.follow
     }
 
+    /// Returns what a use does to brackets.
+    pub(super) fn nesting_of(&self, used: u32) -> Nesting {
+        match self.nesting[used as usize] {
+            Nesting::Keeps => Nesting::Keeps,
+            Nesting::Opens(level) => Nesting::Opens(self.one_of(level)),
+            Nesting::Closes(level) => Nesting::Closes(self.one_of(level)),
+        }
+    }
+
+    /// Returns the bracket that stands for all that one is not told from.
+    fn one_of(&self, mut level: u32) -> u32 {
+        while let Some(&other) = self.united.get(&level) {
+            level = other;
+        }
+        level
+    }
+
+    /// No longer tells brackets from each other, pair by pair.
+    pub(super) fn unite(&mut self, pairs: &[(u32, u32)]) {
+        for &(one, other) in pairs {
+            let [one, other] = [one, other].map(|level| self.one_of(level));
+            if one != other {
+                self.united.insert(one.max(other), one.min(other));
+            }
+        }
+    }
+
     /// Tells whether several uses of a terminal are told apart.
     pub(super) fn is_split(&self, terminal: u32) -> bool {
         self.uses[terminal as usize].len() > 1
@@ -94,7 +123,7 @@ impl Followers {
     pub(super) fn behind(&self, terminal: u32, context: Option<&Bits>, open: Option<u32>) -> Bits {
         let mut behind = Bits::new(self.terminals.len());
         for used in self.uses_in(terminal, context) {
-            let is_other = match (self.nesting[used as usize], open) {
+            let is_other = match (self.nesting_of(used), open) {
                 (Nesting::Closes(own), Some(open)) => own != open,
                 _ => false,
             };
@@ -180,6 +209,7 @@ impl Followers {
                 uses,
                 terminals: kept.iter().map(|&used| self.terminals[used]).collect(),
                 nesting: kept.iter().map(|&used| self.nesting[used]).collect(),
+                united: std::mem::take(&mut self.united),
             };
         }
     }
@@ -268,6 +298,7 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
         uses: (0..count as u32).map(|terminal| vec![terminal]).collect(),
         terminals: (0..count as u32).collect(),
         nesting: vec![Nesting::Keeps; count],
+        united: HashMap::default(),
         parser: None,
     }
 }

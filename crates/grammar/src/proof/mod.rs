@@ -18,6 +18,7 @@ mod split;
 mod told;
 mod unsure;
 mod uses;
+mod ways;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -41,6 +42,7 @@ use self::safe::{Adjacent, Targets, safe};
 use self::sets::{Bridges, Seconds, Sets};
 pub(crate) use self::unsure::Origins;
 use self::unsure::Unsure;
+use self::ways::{By, Ways};
 
 /// The places that the proof looks at, because Julia needs 350,000, and of languages that need more nothing was proved in a second.
 const MAX_PLACES: usize = 500_000;
@@ -49,6 +51,10 @@ const MAX_PLACES: usize = 500_000;
 /// Haskell has 32, and of languages with 104 and more nothing was proved: in each of them text of nearly any characters is read
 /// beside all others.
 const MAX_CONTEXTS_IN_TROUBLE: u32 = 100;
+
+/// The most contexts where places in lexemes are told apart, because Scala has 524, and of languages with 600 and more nothing
+/// was proved so.
+const MAX_CONTEXTS_OF_PLACES: u32 = 600;
 
 /// The result of a proof.
 #[derive(Debug, Default)]
@@ -119,8 +125,11 @@ impl Proof {
             self.narrow = Some(narrow);
         }
         let in_trouble = all.iter().filter(|is_troubled| **is_troubled).count();
-        let is_hopeless =
-            in_trouble * 8 > all.len() * 7 && sets.contexts().len() > MAX_CONTEXTS_IN_TROUBLE;
+        let most = match in_trouble * 8 > all.len() * 7 {
+            true => MAX_CONTEXTS_IN_TROUBLE,
+            false => MAX_CONTEXTS_OF_PLACES,
+        };
+        let is_hopeless = sets.contexts().len() > most;
         let has_places =
             detail == Detail::Places && !sets.has_cuts && !self.is_all_safe && !is_hopeless;
         if has_places && let Some(pairs) = Pairs::new(sets) {
@@ -233,15 +242,6 @@ enum Detail {
     States,
     /// So are places in lexemes.
     Places,
-}
-
-/// The way in which uses of terminals are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
-    /// By the bracket that is open, and the parser's state.
-    Bracket(BracketKind),
-    /// By what may come behind them of text of nearly any characters.
-    Text,
 }
 
 /// Lexemes that perhaps cannot come where they must.
@@ -383,7 +383,8 @@ struct Places<'a> {
     /// By lexeme and context: the classes with which ignored text begins that it may follow.
     bridges: HashMap<(u32, u32), ClassSet, FixedState>,
     ends: Bridges<'a>,
-    /// By classes and context: the lexemes that begin there with one of these. Many sets leave the same free.
+    /// By classes and context: the lexemes that begin there with one of these, or behind ignored text. Many sets leave the same
+    /// free.
     beginning: HashMap<(ClassSet, u32), Rc<Bits>, FixedState>,
     /// The number of those that were looked at.
     tests: usize,
@@ -413,20 +414,22 @@ impl Places<'_> {
         pairs
     }
 
-    /// Returns the lexemes that can begin behind a set that was met.
+    /// Returns the lexemes that can begin behind a set that was met, some of them behind ignored text.
     fn beginning(&mut self, met: &Met) -> Rc<Bits> {
-        let Places { sets, firsts, .. } = *self;
-        let free = sets.free(met.set);
-        let beginning = self.beginning.entry((*free, met.behind));
-        let beginning = beginning.or_insert_with(|| {
-            let count = sets.cfg.terminals.len();
-            let mut all = Bits::new(count);
-            let terminals = 0..count as u32;
-            let beginning = terminals.filter(|&one| firsts.begins(one, free, met.behind));
-            beginning.for_each(|one| all.set(one));
-            Rc::new(all)
-        });
-        beginning.clone()
+        let free = self.sets.free(met.set);
+        if let Some(known) = self.beginning.get(&(*free, met.behind)) {
+            return known.clone();
+        }
+        let count = self.sets.cfg.terminals.len();
+        let mut all = Bits::new(count);
+        for one in 0..count as u32 {
+            if self.firsts.begins(one, free, met.behind) || self.bridged(one, free, met.behind) {
+                all.set(one);
+            }
+        }
+        let all = Rc::new(all);
+        self.beginning.insert((*free, met.behind), all.clone());
+        all
     }
 
     /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
@@ -506,7 +509,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         false => Detail::States,
     };
     // Less is read side by side where it is told apart what may come.
-    let mut before: Option<Rc<Followers>> = None;
+    let mut ways = Ways::new(cfg, lexer, tables, usable, all);
     for way in [
         By::Bracket(BracketKind::Terminal),
         By::Bracket(BracketKind::Production),
@@ -518,18 +521,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         if is_found || is_needless {
             continue;
         }
-        let uses = match way {
-            By::Bracket(kind) => uses::by_bracket(cfg, lexer, kind).map(Rc::new),
-            By::Text => match uses::by_text(cfg, lexer, tables) {
-                Some(uses) => Some(Rc::new(uses)),
-                None => Some(all.clone()),
-            },
-        };
-        let Some(uses) = uses else { continue };
-        if before.as_ref().is_some_and(|before| before.is_like(&uses)) {
-            continue;
-        }
-        if let Some(apart) = Sets::told_apart(cfg, lexer, usable, &uses) {
+        if let Some((uses, apart)) = ways.tell(way) {
             let mut better = Proof::without(cfg);
             better.find(&apart, &uses, &targets, detail);
             let is_better = match way {
@@ -540,7 +532,6 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
                 proof = better;
             }
         }
-        before = Some(uses);
     }
     proof
 }

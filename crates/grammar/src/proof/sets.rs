@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::bits::{Bits, ClassSet, JSON, NOWHERE};
-use super::contexts::{Contexts, Met};
+use super::contexts::{Contexts, Met, Untold};
 use super::followers::Followers;
 use super::found::Found;
 use super::json;
@@ -90,10 +90,10 @@ impl<'a> Sets<'a> {
         lexer: &'a Lexer,
         usable: ByteSet,
         followers: &Followers,
-    ) -> Option<Sets<'a>> {
+    ) -> Result<Sets<'a>, Untold> {
         let mut found = Found::new(None);
         let contexts = Contexts::behind_lexemes(cfg, lexer, followers, &mut found)?;
-        Some(Sets::of(cfg, lexer, usable, found, contexts))
+        Ok(Sets::of(cfg, lexer, usable, found, contexts))
     }
 
     fn of(

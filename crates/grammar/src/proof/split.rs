@@ -64,6 +64,7 @@ impl<'a> Split<'a> {
         lexer: &Lexer,
         wide: &'a Bits,
         kind: BracketKind,
+        lost: &Bits,
     ) -> Option<Split<'a>> {
         let edges = FirstAndLast::new(cfg);
         let mut split = Split {
@@ -82,7 +83,7 @@ impl<'a> Split<'a> {
             let behind = behind.as_ref();
             behind.is_some_and(|behind| !behind[own.left as usize].is_empty())
         };
-        let parts = brackets::parts(cfg, lexer, &split.edges, kind, may_text_follow)?;
+        let parts = brackets::parts(cfg, lexer, &split.edges, kind, lost, may_text_follow)?;
         split.find(&parts)?;
         Some(split)
     }

@@ -40,7 +40,7 @@ pub(super) struct KnownSet {
 
 /// The grammar whose contexts are told apart.
 pub(super) struct Told<'a> {
-    cfg: &'a Cfg,
+    pub(super) cfg: &'a Cfg,
     pub(super) lexer: &'a Lexer,
     pub(super) followers: &'a Followers,
     /// By terminal.
@@ -59,6 +59,10 @@ pub(super) struct Told<'a> {
     pub(super) ended: IndexSet<Box<[u32]>, FixedState>,
     /// The uses of terminals that are read together, of those that are told apart.
     pub(super) used: IndexSet<Bits, FixedState>,
+    /// Pairs of brackets that one text opens.
+    pub(super) mixed_levels: Vec<(u32, u32)>,
+    /// Terminals that open or close a bracket, where others that have read the same text do not.
+    pub(super) mixed_brackets: Vec<u32>,
 }
 
 impl<'a> Told<'a> {
@@ -81,6 +85,8 @@ impl<'a> Told<'a> {
             known: Vec::new(),
             ended: IndexSet::default(),
             used: IndexSet::default(),
+            mixed_levels: Vec::new(),
+            mixed_brackets: Vec::new(),
         }
     }
 
@@ -99,30 +105,46 @@ impl<'a> Told<'a> {
     /// Returns the brackets of which one is the innermost behind terminals that have read the same text in a
     /// context; one entry of nothing where none of them closes any.
     ///
-    /// `None` if it does not depend on the text alone which brackets are open: then stacks that have read the
-    /// same text differ in it. For example, `{` opens a block in the shell, or is a word.
+    /// If it does not depend on the text alone which brackets are open, stacks that have read the same text differ in it. That is
+    /// noted: `None` if some have opened or closed one that others have not, as `{` opens a block in the shell, or is a word.
     pub(super) fn levels_behind(
-        &self,
+        &mut self,
         ended: &[u32],
         context: Option<&Bits>,
     ) -> Option<Vec<Option<u32>>> {
         let uses = ended
             .iter()
             .flat_map(|&terminal| self.followers.uses_in(terminal, context));
-        let nesting = uses.map(|used| self.followers.nesting[used as usize]);
+        let nesting = uses.map(|used| self.followers.nesting_of(used));
         let mut nesting: Vec<Nesting> = nesting.collect();
         nesting.sort_unstable();
         nesting.dedup();
-        match &nesting[..] {
-            [] | [Nesting::Keeps | Nesting::Opens(_)] => Some(vec![None]),
-            all => {
-                let level = |nesting: &Nesting| match *nesting {
-                    Nesting::Closes(level) => Some(Some(level)),
-                    _ => None,
-                };
-                all.iter().map(level).collect()
-            }
+        let closes = |nesting: &Nesting| match *nesting {
+            Nesting::Closes(level) => Some(level),
+            _ => None,
+        };
+        let opens = |nesting: &Nesting| match *nesting {
+            Nesting::Opens(level) => Some(level),
+            _ => None,
+        };
+        if let [] | [Nesting::Keeps | Nesting::Opens(_)] = nesting[..] {
+            return Some(vec![None]);
         }
+        if let Some(levels) = nesting.iter().map(closes).collect::<Option<Vec<u32>>>() {
+            return Some(levels.into_iter().map(Some).collect());
+        }
+        if let Some(levels) = nesting.iter().map(opens).collect::<Option<Vec<u32>>>() {
+            let pairs = levels.windows(2).map(|pair| (pair[0], pair[1]));
+            self.mixed_levels.extend(pairs);
+            return Some(vec![None]);
+        }
+        let is_bracket = |terminal: &&u32| {
+            let mut uses = self.followers.uses_in(**terminal, context);
+            uses.any(|used| self.followers.nesting_of(used) != Nesting::Keeps)
+        };
+        let brackets = ended.iter().filter(is_bracket).copied();
+        self.mixed_brackets = brackets.collect();
+        None
     }
 
     pub(super) fn with_ignored(&self, terminals: &Bits) -> Bits {

@@ -24,12 +24,12 @@ use crate::compile::lr::{self, LrState, Tables};
 /// because names begin with 53 of the 95.
 const MOST_LETTERS: usize = 60;
 
-/// The most states of the parser by which uses are told apart, because Julia's has 1,878, and of languages with more than these
+/// The most states of the parser by which uses are told apart, because Elixir's has 6,283, and of languages with more than these
 /// nothing was proved.
-const MAX_STATES: usize = 3_000;
+const MAX_STATES: usize = 6_300;
 
-/// The most uses, because Julia has 534, and of languages with more than these nothing was proved.
-const MAX_USES: usize = 600;
+/// The most uses, because Elixir has 2,583, and of languages with more than these nothing was proved.
+const MAX_USES: usize = 3_000;
 
 /// The most items of those states, because a hundred thousand symbols have so many.
 const MAX_WORK: usize = 10_000_000;
@@ -54,9 +54,14 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
 
 /// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `None` if there are no
 /// such, or too many.
-pub(super) fn by_bracket(cfg: &Cfg, lexer: &Lexer, kind: BracketKind) -> Option<Followers> {
+pub(super) fn by_bracket(
+    cfg: &Cfg,
+    lexer: &Lexer,
+    kind: BracketKind,
+    lost: &Bits,
+) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
-    let (split, symbols, rules) = Split::new(cfg, lexer, &wide, kind)?.into_parts();
+    let (split, symbols, rules) = Split::new(cfg, lexer, &wide, kind, lost)?.into_parts();
     let least = vec![1; symbols.len()];
     let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
     let mut followers = followers(cfg, &tables, symbols, |_, state, _| state)?;
@@ -121,6 +126,7 @@ fn followers<C: Eq + Hash>(
         uses,
         terminals,
         nesting,
+        united: HashMap::default(),
         parser: Some(UseParser {
             tables: None,
             symbols,

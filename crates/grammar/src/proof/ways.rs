@@ -1,0 +1,119 @@
+//! The ways in which it is told apart what may come, each with the sets that are read side by side then.
+//!
+//! For example, in `text: "\"" (/[^"{]+/ | "{" sum "}")* "\""` a sum is not read beside the text around it.
+
+use std::rc::Rc;
+
+use fsm_index::ByteSet;
+
+use super::bits::Bits;
+use super::brackets::BracketKind;
+use super::contexts::Untold;
+use super::followers::Followers;
+use super::sets::Sets;
+use super::uses;
+use crate::compile::cfg::Cfg;
+use crate::compile::lexer::Lexer;
+use crate::compile::lr::Tables;
+
+/// The most times that brackets are found anew, without those of which a text does not tell that they are open, because Elixir
+/// and LaTeX need one, and of languages that need more nothing was proved so.
+const MAX_ANEW: usize = 1;
+
+/// The way in which uses of terminals are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// By the bracket that is open, and the parser's state.
+    Bracket(BracketKind),
+    /// By what may come behind them of text of nearly any characters.
+    Text,
+}
+
+/// Uses that are told apart, with the sets that are read side by side.
+pub(super) type Apart<'a> = (Rc<Followers>, Sets<'a>);
+
+/// The grammar of which it is told apart what may come.
+pub(super) struct Ways<'a> {
+    cfg: &'a Cfg,
+    lexer: &'a Lexer,
+    tables: &'a Tables,
+    usable: ByteSet,
+    /// The uses where nothing is told apart.
+    all: Rc<Followers>,
+    /// The uses of the way before, which need not be looked at again.
+    before: Option<Rc<Followers>>,
+    /// The terminals that are no brackets, because a text does not tell that they are open.
+    lost: Bits,
+    /// So many times brackets were found anew.
+    anew: usize,
+}
+
+impl<'a> Ways<'a> {
+    pub(super) fn new(
+        cfg: &'a Cfg,
+        lexer: &'a Lexer,
+        tables: &'a Tables,
+        usable: ByteSet,
+        all: Rc<Followers>,
+    ) -> Ways<'a> {
+        Ways {
+            cfg,
+            lexer,
+            tables,
+            usable,
+            all,
+            before: None,
+            lost: Bits::new(cfg.terminals.len()),
+            anew: 0,
+        }
+    }
+
+    /// Tells uses apart in one way. `None` if it tells none apart, or not others than the way before, or too many.
+    pub(super) fn tell(&mut self, way: By) -> Option<Apart<'a>> {
+        match way {
+            By::Bracket(kind) => self.by_bracket(kind),
+            By::Text => {
+                let uses = uses::by_text(self.cfg, self.lexer, self.tables);
+                let uses = uses.map_or_else(|| self.all.clone(), Rc::new);
+                if self.is_known(&uses) {
+                    return None;
+                }
+                let sets = Sets::told_apart(self.cfg, self.lexer, self.usable, &uses);
+                Some((uses, sets.ok()?))
+            }
+        }
+    }
+
+    /// Tells whether the way before has told the same apart.
+    fn is_known(&self, uses: &Followers) -> bool {
+        let before = self.before.as_ref();
+        before.is_some_and(|before| before.is_like(uses))
+    }
+
+    /// Tells uses apart by brackets, but those of which a text does not tell that they are open.
+    fn by_bracket(&mut self, kind: BracketKind) -> Option<Apart<'a>> {
+        let mut uses = uses::by_bracket(self.cfg, self.lexer, kind, &self.lost)?;
+        if self.is_known(&uses) {
+            return None;
+        }
+        loop {
+            match Sets::told_apart(self.cfg, self.lexer, self.usable, &uses) {
+                // Each time there are fewer that are told from each other.
+                Err(Untold::Levels(levels)) => uses.unite(&levels),
+                Err(Untold::Brackets(brackets)) => {
+                    brackets.iter().for_each(|&one| self.lost.set(one));
+                    self.anew += 1;
+                    if self.anew > MAX_ANEW {
+                        return None;
+                    }
+                    uses = uses::by_bracket(self.cfg, self.lexer, kind, &self.lost)?;
+                }
+                sets => {
+                    let uses = Rc::new(uses);
+                    self.before = Some(uses.clone());
+                    return Some((uses, sets.ok()?));
+                }
+            }
+        }
+    }
+}
