@@ -98,6 +98,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (grammar, dialect) = read(&folder.join(name))?;
         let program = std::fs::read(folder.join(format!("{name}.txt")))?;
         let tokens = spell(&program, &texts).map_err(|error| format!("{name}: {error}"))?;
+        if tokens.is_empty() {
+            return Err(format!("{name}.txt is empty").into());
+        }
         let measured = || {
             measure((&grammar, dialect), &program, &tokens, &vocabulary, &config)
                 .map_err(|error| format!("{name}: {error}"))

@@ -25,7 +25,7 @@ pub struct Config {
     pub max_count: usize,
     /// States of the parser. Default 100,000.
     pub max_parser_states: usize,
-    /// Steps of one compilation: of a regular expression, or items of rules. Default
+    /// Steps of one compilation: of a regular expression, or of the parser's table, an item of which takes four. Default
     /// 40,000,000.
     pub max_work: usize,
     /// Edges of stacks, and lexemes that have begun, that the next steps behind a text may look

@@ -339,6 +339,8 @@ mod tests {
     fn built(cfg: Cfg, text: &str) -> Option<GrammarAutomaton> {
         let config = Config {
             max_walk_work: usize::MAX,
+            // A table of a small grammar may be large.
+            max_work: usize::MAX,
             ..Config::default()
         };
         match GrammarAutomaton::of(cfg, text, &config) {

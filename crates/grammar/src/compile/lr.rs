@@ -41,6 +41,9 @@ impl Item {
     }
 }
 
+/// The work of an item that is looked at, because it takes some 50 ns, and a grammar must be refused within a second.
+const ITEM_WORK: usize = 4;
+
 /// The work of an item of a state that is kept, because it takes some 50 bytes: all that are
 /// kept take a quarter of a GiB by far not.
 const KERNEL_WORK: usize = 16;
@@ -138,7 +141,7 @@ impl Tables {
 ///
 /// # Errors
 ///
-/// More states than `max_states`, or more items than `max_work`.
+/// More states than `max_states`, or more steps than `max_work`.
 pub(crate) fn build(
     cfg: &Cfg,
     least_terminal: Vec<u32>,
@@ -188,9 +191,9 @@ pub(crate) fn build(
             }
             at += 1;
         }
-        work = work.saturating_add(steps.len);
+        work = work.saturating_add(ITEM_WORK * steps.len);
         if work > max_work {
-            let what = "items of rules in the parser's table";
+            let what = "steps to make the parser's table";
             return Err(Error::limit("max_work", what, max_work));
         }
         steps.symbols.sort_unstable();
@@ -207,7 +210,7 @@ pub(crate) fn build(
             }
             next.sort_unstable();
             next.dedup();
-            work = work.saturating_add(next.len());
+            work = work.saturating_add(ITEM_WORK * next.len());
             let id = match kernels.get_index_of(&next[..]) {
                 Some(known) => known,
                 None if kernels.len() >= max_states => {

@@ -138,11 +138,11 @@ impl Contexts {
         if !told.mixed_brackets.is_empty() {
             return Err(Untold::Brackets(told.mixed_brackets));
         }
-        if !told.mixed_levels.is_empty() {
-            return Err(Untold::Levels(told.mixed_levels));
-        }
         if !is_found {
             return Err(Untold::TooMuch);
+        }
+        if !told.mixed_levels.is_empty() {
+            return Err(Untold::Levels(told.mixed_levels));
         }
         let matters =
             |known: &Option<KnownSet>| known.as_ref().map_or(Matters::Free, |known| known.matters);

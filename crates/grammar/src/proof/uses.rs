@@ -31,8 +31,8 @@ const MAX_STATES: usize = 6_300;
 /// The most uses, because Elixir has 2,583, and of languages with more than these nothing was proved.
 const MAX_USES: usize = 3_000;
 
-/// The most items of those states, because a hundred thousand symbols have so many.
-const MAX_WORK: usize = 10_000_000;
+/// The most steps to make that parser, because a hundred thousand symbols need so many.
+const MAX_WORK: usize = 40_000_000;
 
 /// Tells the uses of terminals apart behind which text of nearly any characters may come. `None` if
 /// there are no such.
