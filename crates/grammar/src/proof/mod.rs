@@ -42,7 +42,7 @@ use self::safe::{Adjacent, Targets, safe};
 use self::sets::{Bridges, Seconds, Sets};
 pub(crate) use self::unsure::Origins;
 use self::unsure::Unsure;
-use self::ways::{By, Ways};
+use self::ways::{By, WaysToTell};
 
 /// The lexemes that the proof looks at behind others, because Haxe needs 621,000, and of languages that need more nothing was
 /// proved.
@@ -514,7 +514,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         false => Detail::States,
     };
     // Less is read side by side where it is told apart what may come.
-    let mut ways = Ways::new(cfg, lexer, tables, usable, all);
+    let mut ways = WaysToTell::new(cfg, lexer, tables, usable, all);
     for way in [
         By::Bracket(BracketKind::Terminal),
         By::Bracket(BracketKind::Production),

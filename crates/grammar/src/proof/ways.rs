@@ -30,10 +30,10 @@ pub(super) enum By {
 }
 
 /// Uses that are told apart, with the sets that are read side by side.
-pub(super) type Apart<'a> = (Rc<Followers>, Sets<'a>);
+pub(super) type ToldApart<'a> = (Rc<Followers>, Sets<'a>);
 
 /// The grammar of which it is told apart what may come.
-pub(super) struct Ways<'a> {
+pub(super) struct WaysToTell<'a> {
     cfg: &'a Cfg,
     lexer: &'a Lexer,
     tables: &'a Tables,
@@ -48,15 +48,15 @@ pub(super) struct Ways<'a> {
     anew: usize,
 }
 
-impl<'a> Ways<'a> {
+impl<'a> WaysToTell<'a> {
     pub(super) fn new(
         cfg: &'a Cfg,
         lexer: &'a Lexer,
         tables: &'a Tables,
         usable: ByteSet,
         all: Rc<Followers>,
-    ) -> Ways<'a> {
-        Ways {
+    ) -> WaysToTell<'a> {
+        WaysToTell {
             cfg,
             lexer,
             tables,
@@ -69,7 +69,7 @@ impl<'a> Ways<'a> {
     }
 
     /// Tells uses apart in one way. `None` if it tells none apart, or not others than the way before, or too many.
-    pub(super) fn tell(&mut self, way: By) -> Option<Apart<'a>> {
+    pub(super) fn tell(&mut self, way: By) -> Option<ToldApart<'a>> {
         match way {
             By::Bracket(kind) => self.by_bracket(kind),
             By::Text => {
@@ -91,7 +91,7 @@ impl<'a> Ways<'a> {
     }
 
     /// Tells uses apart by brackets, but those of which a text does not tell that they are open.
-    fn by_bracket(&mut self, kind: BracketKind) -> Option<Apart<'a>> {
+    fn by_bracket(&mut self, kind: BracketKind) -> Option<ToldApart<'a>> {
         let mut uses = uses::by_bracket(self.cfg, self.lexer, kind, &self.lost)?;
         if self.is_known(&uses) {
             return None;
