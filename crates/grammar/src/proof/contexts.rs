@@ -16,8 +16,8 @@ use super::told::{KnownSet, Matters, Told};
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 
-/// The most contexts, because Haxe has 1,385, and of languages with 2,000 and more nothing was proved.
-const MAX_CONTEXTS: usize = 2_000;
+/// The most contexts, because Haxe has 1,385, and of languages with more nothing was proved.
+const MAX_CONTEXTS: usize = 1_400;
 
 /// The most sets of states that are found for them, because Perl has 6,357, and of languages with more nothing was proved of
 /// all stacks.
