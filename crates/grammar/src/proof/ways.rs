@@ -20,6 +20,9 @@ use crate::compile::lr::Tables;
 /// and LaTeX need one, and of languages that need more nothing was proved so.
 const MAX_ANEW: usize = 1;
 
+/// The most times that brackets are united, because Nix and Liquid need one, and each takes as long as telling apart.
+const MAX_UNITED: usize = 3;
+
 /// The way in which uses of terminals are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
@@ -96,10 +99,13 @@ impl<'a> WaysToTell<'a> {
         if self.is_known(&uses) {
             return None;
         }
+        let mut united = 0;
         loop {
             match Sets::told_apart(self.cfg, self.lexer, self.usable, &uses) {
-                // Each time there are fewer that are told from each other.
-                Err(Untold::Levels(levels)) => uses.unite(&levels),
+                Err(Untold::Levels(levels)) if united < MAX_UNITED => {
+                    uses.unite(&levels);
+                    united += 1;
+                }
                 Err(Untold::Brackets(brackets)) => {
                     brackets.iter().for_each(|&one| self.lost.set(one));
                     self.anew += 1;
