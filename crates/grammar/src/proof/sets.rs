@@ -83,8 +83,7 @@ impl<'a> Sets<'a> {
         Some(Sets::of(cfg, lexer, usable, found, contexts))
     }
 
-    /// All that may come behind lexemes is told apart. `None` if there is too much of it, or a JSON
-    /// value, which no set tells apart.
+    /// All that may come behind lexemes is told apart, but a JSON value, which no set tells apart.
     pub(super) fn told_apart(
         cfg: &'a Cfg,
         lexer: &'a Lexer,
