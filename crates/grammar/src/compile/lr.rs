@@ -53,6 +53,8 @@ const KERNEL_WORK: usize = 16;
 pub(crate) struct Reduce {
     pub(crate) rule: u32,
     pub(crate) held: u16,
+    /// The same number in all states.
+    pub(crate) number: u32,
 }
 
 /// A shortest way to finish a nonterminal that a state has begun.
@@ -107,9 +109,20 @@ pub(crate) struct Tables {
     pub(crate) least: Vec<u32>,
     /// By terminal: how long its shortest text is.
     pub(crate) least_terminal: Vec<u32>,
+    /// The number of ways down that differ.
+    pub(crate) reduce_count: usize,
 }
 
 impl Tables {
+    /// Numbers the ways down out of states.
+    fn number_reduces(&mut self) {
+        let mut numbers: IndexSet<(u32, u16), FixedState> = IndexSet::default();
+        for reduce in self.states.iter_mut().flat_map(|state| &mut state.reduces) {
+            reduce.number = numbers.insert_full((reduce.rule, reduce.held)).0 as u32;
+        }
+        self.reduce_count = numbers.len();
+    }
+
     /// Returns the state behind ignored text that comes once.
     pub(crate) fn behind_ignored(&self, state: u32) -> u32 {
         match self.once {
@@ -157,6 +170,7 @@ pub(crate) fn build(
         best,
         least,
         least_terminal,
+        reduce_count: 0,
     };
     let nullable = cfg.nullable();
     let begins = begins(cfg, &nullable);
@@ -231,6 +245,7 @@ pub(crate) fn build(
         state.gotos = gotos[..].into();
         tables.states.push(state);
     }
+    tables.number_reduces();
     if cfg.ignores_once.contains(&true) {
         tables.once = Some(tables.states.len() as u32);
         tables.states.extend_from_within(..);
@@ -300,7 +315,11 @@ fn begun(
         if ends && rule == tables.whole {
             accepts = true;
         } else if ends && held > least_held {
-            reduces.push(Reduce { rule, held });
+            reduces.push(Reduce {
+                rule,
+                held,
+                number: 0,
+            });
         }
     }
     reduces.sort_unstable_by_key(|reduce| (reduce.rule, reduce.held));

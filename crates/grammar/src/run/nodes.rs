@@ -3,10 +3,6 @@
 //!
 //! For example, behind `((` the topmost node has the one behind `(` as its only parent.
 
-use std::collections::HashSet;
-
-use foldhash::fast::FixedState;
-
 use crate::compile::lr::Tables;
 use crate::run::by_hash::ByHash;
 use crate::run::lists::{List, Lists};
@@ -43,9 +39,9 @@ struct Deep {
     all: Vec<((u32, u16), List)>,
 }
 
-/// The bytes of a node beside its parents, because the node has 16, its slots by hash 16, and the
+/// The bytes of a node beside its parents, because the node has 16, its slots by hash 16, its place in [`Done`] 8, and the
 /// steps on top of it about the rest.
-const NODE_BYTES: usize = 120;
+const NODE_BYTES: usize = 130;
 
 /// The bytes of an entry of [`Deep`] beside its list, because it has 16 and its slots by hash 16 or
 /// more.
@@ -56,12 +52,53 @@ const DEEP_BYTES: usize = 40;
 #[derive(Debug, Default)]
 pub(crate) struct Closing {
     edges: Vec<(u32, u32)>,
-    seen: HashSet<(u32, u32), FixedState>,
+    done: Done,
     /// Nodes that are taken as they are.
     whole: Vec<u32>,
     /// The least height of nodes whose states were looked at.
     pub(crate) least: u32,
     bases: Vec<u32>,
+}
+
+/// The things that were done at nodes, as bits: the nonterminals that were put on top of them, and the ways down that were gone from them.
+#[derive(Debug, Default)]
+struct Done {
+    /// By node: the closing that has done something there, and where its bits begin.
+    nodes: Vec<(u32, u32)>,
+    closing: u32,
+    words: usize,
+    bits: Vec<u64>,
+}
+
+impl Done {
+    /// Begins with nothing, of so many things and nodes.
+    fn begin(&mut self, things: usize, nodes: usize) {
+        self.closing = match self.closing.checked_add(1) {
+            Some(closing) => closing,
+            None => {
+                self.nodes.clear();
+                1
+            }
+        };
+        self.nodes.resize(nodes, (0, 0));
+        self.words = things.div_ceil(64);
+        self.bits.clear();
+    }
+
+    /// Notes that a thing is done at a node; `false` if it was.
+    #[inline]
+    fn add(&mut self, thing: usize, node: u32) -> bool {
+        let (closing, begin) = &mut self.nodes[node as usize];
+        if *closing != self.closing {
+            (*closing, *begin) = (self.closing, self.bits.len() as u32);
+            self.bits.resize(self.bits.len() + self.words, 0);
+        }
+        let word = &mut self.bits[*begin as usize + thing / 64];
+        let bit = 1 << (thing % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
 }
 
 impl Nodes {
@@ -155,9 +192,7 @@ impl Nodes {
 impl Closing {
     /// A state on top of a node.
     pub(crate) fn add(&mut self, state: u32, parent: u32) {
-        if self.seen.insert((state, parent)) {
-            self.edges.push((state, parent));
-        }
+        self.edges.push((state, parent));
     }
 
     /// A node that stands there already, with all that its reductions lead to.
@@ -172,7 +207,6 @@ impl Closing {
 
     pub(crate) fn clear(&mut self) {
         self.edges.clear();
-        self.seen.clear();
         self.whole.clear();
         self.least = u32::MAX;
     }
@@ -186,20 +220,29 @@ impl Closing {
         nodes: &mut Nodes,
         work: &mut Work,
     ) -> Vec<u32> {
+        let rules = tables.best.len();
+        self.done
+            .begin(rules + tables.reduce_count, nodes.all.len());
         let mut at = 0;
         let mut bases = std::mem::take(&mut self.bases);
         while at < self.edges.len() && !work.is_over() {
             let (state, parent) = self.edges[at];
             at += 1;
             for reduce in &tables.states[state as usize].reduces {
+                // States of one node have many ways down in common.
+                let is_long = reduce.held > 1;
+                if is_long && !self.done.add(rules + reduce.number as usize, parent) {
+                    continue;
+                }
                 nodes.below(parent, reduce.held - 1, &mut bases);
                 work.charge_rule(reduce.rule, bases.len());
                 for &base in &bases {
-                    let own = nodes.get(base);
-                    self.least = self.least.min(own.height);
-                    let below = own.state;
-                    if let Some(to) = tables.states[below as usize].goto(reduce.rule) {
-                        self.add(to, base);
+                    if self.done.add(reduce.rule as usize, base) {
+                        let own = nodes.get(base);
+                        self.least = self.least.min(own.height);
+                        let below = &tables.states[own.state as usize];
+                        self.edges
+                            .extend(below.goto(reduce.rule).map(|to| (to, base)));
                     }
                 }
             }
@@ -216,6 +259,7 @@ impl Closing {
             }
         }
         self.edges.sort_unstable();
+        self.edges.dedup();
         for group in self.edges.chunk_by(|a, b| a.0 == b.0) {
             let state = &tables.states[group[0].0 as usize];
             if state.shifts.is_empty() && !state.accepts {
