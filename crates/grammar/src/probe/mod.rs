@@ -6,6 +6,7 @@
 
 mod circles;
 
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 use foldhash::fast::FixedState;
@@ -49,6 +50,9 @@ const MUCH_LEFT: u64 = NODES / 10;
 /// a part of it by how often these are. It is some times what vocabularies have, because texts that
 /// repeat a byte are more frequent than chance has it.
 const NODES: u64 = 10_000_000;
+
+/// [`NODES`] is so many times what large vocabularies have, because those of 260,000 tokens have some 700,000.
+const TIMES: u64 = NODES / 1_000_000;
 
 /// Steps behind a text after which those are left out that cost far less than the limit, because
 /// more of them would not cost otherwise.
@@ -253,7 +257,9 @@ impl Probe<'_> {
     fn cost_behind(&mut self, begin: u32) -> Cost {
         let lexer = self.machine.lexer();
         let weight = |set: &ByteSet| (0..=u8::MAX).filter(|&b| set.has(b)).map(weight).sum();
-        let weights: Vec<u64> = lexer.sets.iter().map(weight).collect();
+        let weights = lexer.sets.iter().map(weight);
+        let mut likely: Vec<(u64, u8)> = weights.zip(lexer.bytes.iter().copied()).collect();
+        likely.sort_unstable_by_key(|class| Reverse(*class));
         let total: u64 = (0..=u8::MAX).map(self::weight).sum();
         self.caches.work_mut().bound(self.most);
         let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([begin]);
@@ -267,7 +273,9 @@ impl Probe<'_> {
             }
             left -= nodes;
             behind.clear();
-            for (&byte, &weight) in lexer.bytes.iter().zip(&weights) {
+            // As many bytes come behind a place as a vocabulary has nodes there, at most.
+            let most = usize::try_from(nodes.div_ceil(TIMES)).unwrap_or(usize::MAX);
+            for &(weight, byte) in likely.iter().take(most) {
                 behind.push((self.live().step(at, byte), weight));
                 if self.caches.work().is_over() {
                     return Cost::Over;
