@@ -97,7 +97,10 @@ impl EbnfParser<'_> {
         if !self.is_gbnf() && self.r.take("[") {
             options = self.attributes()?;
         }
-        self.r.need("::=")?;
+        if !self.r.take("::=") {
+            let instead = |sign| self.instead_of(sign);
+            return self.r.expected_not("`::=`", instead);
+        }
         self.space(true);
         let mut body = self.alternatives(false)?;
         if let Some((chars, at)) = options.most {
@@ -364,6 +367,9 @@ impl EbnfParser<'_> {
             ';' => ": a rule has no sign at its end, leave it out",
             ',' => ": parts of a sequence stand side by side, leave it out",
             ':' | '=' => ": a rule is written `name ::= ..`",
+            '_' if self.is_gbnf() => {
+                ": names have letters, digits and `-`, write that in its place"
+            }
             _ => "",
         }
     }
