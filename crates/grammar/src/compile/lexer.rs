@@ -3,6 +3,7 @@
 //! For example, the terminals `"if"` and `/[a-z]+/` have a state each behind the byte `i`.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use foldhash::fast::FixedState;
 use fsm_index::{ByteAutomaton, ByteSet};
@@ -214,7 +215,7 @@ impl Lexer {
     }
 
     /// Returns the states that the terminals have as they are written.
-    pub(crate) fn written_states(&self) -> std::ops::Range<u32> {
+    pub(crate) fn written_states(&self) -> Range<u32> {
         let added = match self.closed.len() {
             0 => 0,
             closed => closed + 1,
@@ -272,17 +273,25 @@ impl Lexer {
         all.fold(self.inner.always, |all, class| all | class)
     }
 
+    /// Returns where a state leads on: classes one behind another that lead to the same state, and that state.
+    pub(crate) fn ways(&self, state: u32) -> impl Iterator<Item = (Range<usize>, u32)> {
+        let (row, turns) = (self.row(state), self.turns(state));
+        let ways = turns.iter().map(move |class| {
+            let end = turns.next_from(class + 1).unwrap_or(row.len());
+            (class..end, row[class])
+        });
+        ways.filter(|(_, to)| *to != 0)
+    }
+
     /// Returns the classes that lead on from a state, if they are few.
     pub(crate) fn few(&self, state: u32) -> Option<ClassSet> {
         /// The most classes that are few, because most states of keywords take one or, in any case, two.
         const FEW: usize = 4;
-        let (row, turns) = (self.row(state), self.turns(state));
         let mut few = ClassSet::default();
         let mut left = FEW;
-        for class in turns.iter().filter(|class| row[*class] != 0) {
-            let end = turns.next_from(class + 1).unwrap_or(row.len());
-            left = left.checked_sub(end - class)?;
-            few.fill(class..end);
+        for (classes, _) in self.ways(state) {
+            left = left.checked_sub(classes.len())?;
+            few.fill(classes);
         }
         Some(few)
     }

@@ -28,11 +28,13 @@ pub(super) struct Found {
     /// By class: whether a JSON value begins with it; nothing where there is none.
     begins_json: Option<Vec<bool>>,
     steps: usize,
-    /// The targets of a set for one class. States of terminals ascend with these, and a set has one
+    /// By class: the targets of the set that is looked at. States of terminals ascend with these, and a set has one
     /// state of each, so the sets stay sorted.
-    way: Vec<u32>,
+    ways: Vec<Vec<u32>>,
     /// The set that is looked at.
     set: Vec<u32>,
+    /// Some states of it.
+    wide: Vec<u32>,
 }
 
 impl Found {
@@ -45,8 +47,9 @@ impl Found {
             turns: Vec::new(),
             begins_json,
             steps: 0,
-            way: Vec::new(),
+            ways: Vec::new(),
             set: Vec::new(),
+            wide: Vec::new(),
         }
     }
 
@@ -90,13 +93,15 @@ impl Found {
             let row = like * lexer.width();
             self.next.extend_from_within(row..row + lexer.width());
             free = self.free[like].without(&few);
+            self.lead(lexer, &few);
             for class in few.iter() {
-                self.next[begin + class] = self.step(lexer, class);
+                self.next[begin + class] = self.number(class);
             }
         } else {
+            self.lead(lexer, &turns);
             let mut class = 0;
             while class < lexer.width() {
-                let number = self.step(lexer, class);
+                let number = self.number(class);
                 let end = turns.next_from(class + 1).unwrap_or(lexer.width());
                 self.next.extend(std::iter::repeat_n(number, end - class));
                 if !has_json && number == NOWHERE {
@@ -118,30 +123,51 @@ impl Found {
             return None;
         }
         let mut few = ClassSet::default();
-        self.way.clear();
+        self.wide.clear();
         for &state in &self.set {
             match lexer.few(state) {
                 Some(own) => few.or(&own),
-                None => self.way.push(state),
+                None => self.wide.push(state),
             }
         }
-        let is_less = !self.way.is_empty() && self.way.len() < self.set.len();
-        let like = is_less.then(|| self.all.get_index_of(&self.way[..]))??;
+        let is_less = !self.wide.is_empty() && self.wide.len() < self.set.len();
+        let like = is_less.then(|| self.all.get_index_of(&self.wide[..]))??;
         (like < self.free.len()).then_some((like, few))
     }
 
-    /// Returns the set to which a class leads from the one that is looked at.
-    fn step(&mut self, lexer: &Lexer, class: usize) -> u32 {
-        self.way.clear();
-        let begins = |begins: &Vec<bool>| begins[class] || !self.free.is_empty();
-        if self.set.first() == Some(&JSON) && self.begins_json.as_ref().is_some_and(begins) {
-            self.way.push(JSON);
+    /// Finds the targets of the set that is looked at, by some classes: of each state where it leads on, because most of
+    /// many lead on by one class.
+    fn lead(&mut self, lexer: &Lexer, classes: &ClassSet) {
+        self.ways.resize_with(lexer.width(), Vec::new);
+        classes.iter().for_each(|class| self.ways[class].clear());
+        for &state in &self.set {
+            for (led, to) in lexer.ways(state) {
+                let asked = std::iter::successors(classes.next_from(led.start), |class| {
+                    classes.next_from(class + 1)
+                });
+                asked
+                    .take_while(|&class| class < led.end)
+                    .for_each(|class| self.ways[class].push(to));
+            }
         }
-        let steps = self.set.iter();
-        let steps = steps.map(|&state| lexer.step(state, class as u8));
-        self.way.extend(steps.filter(|&to| to != 0));
+        let Some(begins) = self
+            .begins_json
+            .as_ref()
+            .filter(|_| self.set.first() == Some(&JSON))
+        else {
+            return;
+        };
+        // The dead one stands first.
+        let begins = |class: &usize| begins[*class] || !self.free.is_empty();
+        for class in classes.iter().filter(begins) {
+            self.ways[class].insert(0, JSON);
+        }
+    }
+
+    /// Returns the set of the targets by a class.
+    fn number(&mut self, class: usize) -> u32 {
         // JSON alone is not told apart.
-        match &self.way[..] {
+        match &self.ways[class][..] {
             [] | [JSON] => NOWHERE,
             way => match self.all.get_index_of(way) {
                 Some(known) => known as u32,

@@ -266,10 +266,8 @@ fn lead_on(all: &mut [Origins], lexer: &Lexer) {
     let mut changed = all.iter().any(|own| !own.is_empty());
     while std::mem::take(&mut changed) {
         for state in (1..all.len()).rev() {
-            let row = lexer.row(state as u32);
-            let ways = lexer.turns(state as u32).iter().map(|class| row[class]);
-            let ways = ways.filter(|to| *to != 0);
-            let leads = ways.fold(all[state], |leads, to| leads.or(all[to as usize]));
+            let ways = lexer.ways(state as u32);
+            let leads = ways.fold(all[state], |leads, (_, to)| leads.or(all[to as usize]));
             changed |= leads != all[state];
             all[state] = leads;
         }
