@@ -52,9 +52,14 @@ impl ByteSet {
         a & e | b & f | c & g | d & h != 0
     }
 
+    /// Returns its bytes of ASCII, as bits.
+    pub const fn ascii(&self) -> u128 {
+        self.0[0] as u128 | (self.0[1] as u128) << 64
+    }
+
     /// Tells whether it has 90 ASCII bytes, at least.
     pub(crate) const fn has_most_of_ascii(&self) -> bool {
-        self.0[0].count_ones() + self.0[1].count_ones() >= 90
+        self.ascii().count_ones() >= 90
     }
 
     /// With a byte more.

@@ -24,6 +24,9 @@ pub trait Lexemes<X> {
     /// Returns the properties of a place.
     fn place(&self, place: u32, scratch: &mut X) -> LexemePlace;
 
+    /// Returns the number of a place: the same in every walk, for places from which the same texts lead to the same ends.
+    fn number(&self, place: u32, scratch: &mut X) -> u32;
+
     /// The place behind one byte more; 0 if the lexeme cannot go on with it.
     fn step(&self, place: u32, byte: u8, scratch: &mut X) -> u32;
 
@@ -68,9 +71,6 @@ pub struct Lexeme {
 /// A place in a lexeme. See [`Lexemes`].
 #[derive(Clone, Copy, Debug)]
 pub struct LexemePlace {
-    /// The same number in every walk, for places from which the same texts lead to the same
-    /// ends.
-    pub number: u32,
     /// The bytes that it takes: these and no others. One of them may lead nowhere.
     pub next_bytes: ByteSet,
     /// The ways in which it may end there, as a number of the walk; 0 for none.

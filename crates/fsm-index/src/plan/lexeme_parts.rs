@@ -62,9 +62,9 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         work: &mut Work<A>,
     ) -> Result<Arc<LexemePart>, Error> {
         let Work { scratch, key, .. } = work;
-        begun.sort_by_cached_key(|lexeme| lexemes.place(lexeme.place, scratch).number);
+        begun.sort_by_cached_key(|lexeme| lexemes.number(lexeme.place, scratch));
         let words = key.begin(Thing::Lexemes, 0);
-        words.extend(begun.iter().map(|l| lexemes.place(l.place, scratch).number));
+        words.extend(begun.iter().map(|l| lexemes.number(l.place, scratch)));
         if let Known::Value(part) = self.known.lexemes.get(work.key.words()) {
             return Ok(part);
         }
@@ -111,7 +111,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         rests: &Rests,
         work: &mut Work<A>,
     ) -> Result<Arc<LexemePart>, Error> {
-        let number = lexemes.place(lexeme.place, &mut work.scratch).number;
+        let number = lexemes.number(lexeme.place, &mut work.scratch);
         let words = work.key.begin(Thing::Lexemes, 1);
         words.extend([number, rests.number]);
         match self.known.lexemes.get(work.key.words()) {
@@ -133,7 +133,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         free: Option<Free>,
         work: &mut Work<A>,
     ) -> Result<Arc<LexemePart>, Error> {
-        let number = lexemes.place(place, &mut work.scratch).number;
+        let number = lexemes.number(place, &mut work.scratch);
         let words = work.key.begin(Thing::Lexemes, 2);
         words.extend([number, nodes_number]);
         words.extend(free.into_iter().flat_map(|free| free.key()));

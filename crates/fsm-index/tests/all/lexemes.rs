@@ -109,16 +109,19 @@ impl Lexemes<()> for Sample {
             _ => &next,
         };
         LexemePlace {
-            number: match (self.lie, place) {
-                (Lie::Number, NUMBER) => WORD,
-                _ => place,
-            },
             next_bytes: ByteSet::of(next),
             ends: match self.lie {
                 Lie::Ends => 0,
                 _ => ends(place),
             },
             asks: u32::from(place == NUMBER),
+        }
+    }
+
+    fn number(&self, place: u32, (): &mut ()) -> u32 {
+        match (self.lie, place) {
+            (Lie::Number, NUMBER) => WORD,
+            _ => place,
         }
     }
 

@@ -192,6 +192,10 @@ impl Lexemes<Scratch> for GrammarAutomaton {
         scratch.learnt().lexemes(&self.machine).told(place)
     }
 
+    fn number(&self, place: u32, scratch: &mut Scratch) -> u32 {
+        scratch.learnt().lexemes(&self.machine).number(place)
+    }
+
     #[inline]
     fn step(&self, place: u32, byte: u8, scratch: &mut Scratch) -> u32 {
         scratch.learnt().lexemes(&self.machine).step(place, byte)

@@ -209,13 +209,13 @@ pub(super) fn common(one: &[(u32, u32)], another: &[(u32, u32)]) -> Ranges {
     both.into()
 }
 
-/// Returns what most of some places are that are not dead, and how many.
-pub(super) fn most(places: impl Iterator<Item = u32>) -> Option<(u32, usize)> {
+/// Returns what most of some places are that are not dead, and how many: each comes with the number of times that it counts.
+pub(super) fn most(places: impl Iterator<Item = (u32, usize)>) -> Option<(u32, usize)> {
     let mut counts: Vec<(u32, usize)> = Vec::new();
-    for place in places.filter(|&place| place != 0) {
+    for (place, times) in places.filter(|&(place, _)| place != 0) {
         match counts.iter_mut().find(|count| count.0 == place) {
-            Some(count) => count.1 += 1,
-            None => counts.push((place, 1)),
+            Some(count) => count.1 += times,
+            None => counts.push((place, times)),
         }
     }
     counts

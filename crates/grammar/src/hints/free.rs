@@ -6,6 +6,7 @@ use foldhash::fast::FixedState;
 use fsm_index::{Behind, ByteSet, ClassId, FreeText};
 use indexmap::IndexSet;
 
+use crate::compile::class_set::ClassSet;
 use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most, push};
 use crate::hints::known::{Free, Known};
 use crate::hints::text::{AskedLevels, Hints};
@@ -160,14 +161,7 @@ fn stays_open(
         at += 1;
         let own = &lexes[from];
         is_open = own.lazy.is_empty() && !own.is_unsure() && met.len() <= MAX_PLACES;
-        let mut last = 0;
-        for &class in &classes {
-            let to = lexes.step(from, class, machine);
-            if to != last && to != 0 {
-                met.insert(to);
-                last = to;
-            }
-        }
+        met.extend(lexes.ways(from, &classes, machine));
     }
     // Text that stays open behind a set does so behind all to which it leads.
     met.truncate(if is_open { met.len() } else { 1 });
@@ -178,7 +172,7 @@ fn stays_open(
 }
 
 /// Returns the classes of bytes with which a terminal's states are stepped in text of a class.
-pub(super) fn byte_classes(class: ClassId, machine: &Machine) -> Vec<u8> {
+pub(super) fn byte_classes(class: ClassId, machine: &Machine) -> ClassSet {
     let ranges = machine.classes().get(class);
     let has = |byte: u8| {
         // Which characters the bytes of others may be is not looked at.
@@ -186,12 +180,8 @@ pub(super) fn byte_classes(class: ClassId, machine: &Machine) -> Vec<u8> {
         byte >= 0x80 || ranges.iter().any(is_in)
     };
     let bytes = (0..=255).filter(|&byte| has(byte));
-    let mut classes: Vec<u8> = bytes
-        .map(|byte: u8| machine.lexer().classes[usize::from(byte)])
-        .collect();
-    classes.sort_unstable();
-    classes.dedup();
-    classes
+    let classes = bytes.map(|byte: u8| machine.lexer().classes[usize::from(byte)]);
+    classes.map(usize::from).collect()
 }
 
 /// Tells whether a terminal is that of a lazy lexeme that ends in a state, or is unsure there together with others.
@@ -227,9 +217,7 @@ fn is_untroubled(state: u32, machine: &Machine, known: &mut Known) -> bool {
     while is_free && let Some(&from) = met.get(at) {
         at += 1;
         is_free = !is_trouble(from, machine);
-        let row = lexer.row(from);
-        let ways = lexer.turns(from).iter().map(|class| row[class]);
-        for to in ways.filter(|&to| to != 0) {
+        for (_, to) in lexer.ways(from) {
             if !std::mem::replace(&mut is_met[to as usize], true) {
                 met.push(to);
             }
@@ -260,19 +248,28 @@ pub(super) fn free_from(state: u32, machine: &Machine, known: &mut Known) -> Opt
 /// the state of a loop. For example, behind `i` of a name that is not `if` a letter leads to the loop or
 /// to `if`, and any letters lead on from there.
 fn free_into(state: u32, to: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
+    let lexer = machine.lexer();
     let mut left = MAX_PLACES_OF_TERMINALS;
-    let mut leads = |byte: u8| {
-        let (one, other) = (step(machine, state, byte), step(machine, to, byte));
-        other == 0 || follows(one, other, to, machine, known, &mut left)
+    let mut leads = |class: usize| {
+        let [one, other] = [state, to].map(|state| lexer.row(state)[class]);
+        follows(one, other, to, machine, known, &mut left)
     };
-    let ascii = (0..128u8).filter(|&byte| step(machine, to, byte) == to && leads(byte));
-    let ascii = ascii.fold(0u128, |all, byte| all | 1 << byte);
+    let mut ascii = 0;
+    for (classes, _) in lexer.ways(to).filter(|way| way.1 == to) {
+        for class in classes {
+            let own = lexer.sets[class].ascii();
+            if own != 0 && leads(class) {
+                ascii |= own;
+            }
+        }
+    }
     let count = ascii.count_ones() as usize;
     if count < LEAST_CHARS {
         return None;
     }
     // Beyond ASCII most states lead on as the loop does: those in keywords, say.
-    let from = match (0x80..=0xFF).all(leads) {
+    let mut beyond = lexer.ways(to).flat_map(|way| way.0);
+    let from = match beyond.all(|class| !lexer.sets[class].meets(BEYOND_ASCII) || leads(class)) {
         true => to,
         false => state,
     };
@@ -288,17 +285,24 @@ fn step(machine: &Machine, state: u32, byte: u8) -> u32 {
 /// Returns the state of a terminal to which most characters of ASCII lead, and back, if they come
 /// again and again.
 fn loop_of(state: u32, machine: &Machine) -> Option<u32> {
-    let into_loop = |byte: u8| {
-        let mut at = step(machine, state, byte);
+    let lexer = machine.lexer();
+    let into_loop = |class: usize, first: u32| {
+        let mut at = first;
         for _ in 0..MOST_AGAIN {
-            match step(machine, at, byte) {
+            match lexer.row(at)[class] {
                 to if to == at => return at,
                 to => at = to,
             }
         }
         0
     };
-    let (to, count) = most((0..128).map(into_loop))?;
+    let ways = lexer.ways(state);
+    let ways = ways.flat_map(|(classes, to)| classes.map(move |class| (class, to)));
+    let loops = ways.filter_map(|(class, first)| {
+        let chars = lexer.sets[class].ascii().count_ones() as usize;
+        (chars > 0).then(|| (into_loop(class, first), chars))
+    });
+    let (to, count) = most(loops)?;
     (count >= LEAST_CHARS).then_some(to)
 }
 

@@ -92,13 +92,16 @@ pub(super) struct LexPlace {
     /// The number of the questions that the stacks answer; 0 where they were not asked.
     pub(super) granted: u32,
     pub(super) told: LexemePlace,
-    pub(super) row: Box<[u32]>,
+    /// Its number in all scratches, as far as that was asked for.
+    pub(super) number: Option<u32>,
 }
 
 /// The places that a scratch knows.
 #[derive(Debug, Default)]
 pub(super) struct LexPlaces {
     pub(super) all: Vec<LexPlace>,
+    /// By place, and by class of bytes: the place behind it, as far as that was asked for.
+    pub(super) rows: Vec<u32>,
     pub(super) ids: HashMap<(u32, u32, Reach, u32), u32, FixedState>,
     /// Terminals, and [questions](super::questions), by their [number](crate::run::lexes::Lexes::number_of_ends).
     pub(super) terminals: HashMap<u32, Arc<[u32]>, FixedState>,

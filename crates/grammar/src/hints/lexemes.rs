@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use fsm_index::{ByteSet, Cursor, FreeText, Lexeme, LexemeBehind, LexemePlace};
 
+use crate::compile::class_set::ClassSet;
 use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
 use crate::hints::known::{Known, LexPlace, Reach};
 use crate::hints::letters::{self, LETTERS};
@@ -163,45 +164,65 @@ impl<'a> Lexemes<'a> {
             .ids
             .insert((lex, start, reach, granted), id);
         let lexer = self.machine.lexer();
-        let mut lives = vec![0; lexer.width()];
+        let mut lives = ClassSet::default();
         let goes_on = Some(lex).filter(|_| self.lex(lex).lazy.is_empty());
         let begins = Some(self.begins_behind(lex, start)).filter(|begins| *begins != 0);
         for lex in goes_on.into_iter().chain(begins) {
             for &state in &self.lex(lex).members {
-                let ways = lives.iter_mut().zip(lexer.row(state));
                 // If every split counts, a trap is no way on.
-                let ways = ways.filter(|way| self.machine.is_greedy() || !lexer.is_trap(*way.1));
-                ways.for_each(|(lives, to)| *lives |= to);
+                let is_way = |to: u32| self.machine.is_greedy() || !lexer.is_trap(to);
+                let ways = lexer.ways(state).filter(|way| is_way(way.1));
+                ways.for_each(|(classes, _)| lives.fill(classes));
             }
         }
-        let alive = lives.iter().zip(&lexer.sets).filter(|(to, _)| **to != 0);
-        let next_bytes = alive.fold(ByteSet::NONE, |all, (_, set)| all.or(*set));
-        let all = |lex: u32| self.lex(lex).members.iter().copied();
-        let is_wide = Some(UNKNOWN).filter(|_| reach == Reach::Wide);
-        let key = all(lex).chain([UNKNOWN]).chain(all(start)).chain(is_wide);
-        let origins = Some(self.lex(lex).origins).filter(|origins| !origins.is_empty());
-        let origins = origins.map(|origins| [UNKNOWN, UNKNOWN].into_iter().chain(origins.words()));
-        let of_text = Some(granted).filter(|granted| *granted != 0);
-        let of_text = of_text.map(|granted| [UNKNOWN; 3].into_iter().chain(self.asked_in(granted)));
-        let key = key.chain(origins.into_iter().flatten());
-        let key = key.chain(of_text.into_iter().flatten()).collect();
+        let alive = lives.iter().map(|class| lexer.sets[class]);
+        let next_bytes = alive.fold(ByteSet::NONE, ByteSet::or);
         let told = LexemePlace {
-            number: self.machine.numbers().number(key),
             next_bytes,
             ends: self.ends(lex, start),
             asks: self.asks(lex, granted),
         };
-        self.known.bytes += 150 + 4 * lives.len();
-        let row = vec![UNKNOWN; lives.len()].into();
-        self.known.places.all.push(LexPlace {
+        let places = &mut self.known.places;
+        places
+            .rows
+            .resize(places.rows.len() + lexer.width(), UNKNOWN);
+        self.known.bytes += 100 + 4 * lexer.width();
+        places.all.push(LexPlace {
             lex,
             start,
             reach,
             granted,
             told,
-            row,
+            number: None,
         });
         id
+    }
+
+    /// Returns the number of a place, the same in all scratches: it is named by what tells places apart.
+    pub(crate) fn number(&mut self, place: u32) -> u32 {
+        let own = &self.known.places.all[place as usize - 1];
+        if let Some(number) = own.number {
+            return number;
+        }
+        let mut key = self.lex(own.lex).members.to_vec();
+        key.push(UNKNOWN);
+        key.extend_from_slice(&self.lex(own.start).members);
+        if own.reach == Reach::Wide {
+            key.push(UNKNOWN);
+        }
+        let origins = self.lex(own.lex).origins;
+        if !origins.is_empty() {
+            key.extend([UNKNOWN; 2]);
+            key.extend(origins.words());
+        }
+        if own.granted != 0 {
+            key.extend([UNKNOWN; 3]);
+            key.extend(self.asked_in(own.granted));
+        }
+        let number = self.machine.numbers().number(key.into());
+        self.known.bytes += 50;
+        self.known.places.all[place as usize - 1].number = Some(number);
+        number
     }
 
     /// Tells whether ignored text ends at a place, so that what may come on the same stacks begins
@@ -324,11 +345,15 @@ impl<'a> Lexemes<'a> {
             return 0;
         }
         let class = self.machine.lexer().classes[usize::from(byte)];
-        let own = &self.known.places.all[place as usize - 1];
-        match own.row[usize::from(class)] {
+        match self.known.places.rows[self.cell(place, class)] {
             UNKNOWN => self.long_step(place, class),
             known => known,
         }
+    }
+
+    /// Returns the place in the rows of the step from a place by a class of bytes.
+    fn cell(&self, place: u32, class: u8) -> usize {
+        (place as usize - 1) * self.machine.lexer().width() + usize::from(class)
     }
 
     fn long_step(&mut self, place: u32, class: u8) -> u32 {
@@ -341,7 +366,8 @@ impl<'a> Lexemes<'a> {
         } = self.known.places.all[place as usize - 1];
         let next = self.lex_behind(lex, start, class);
         let next = self.place(next, start, reach, granted);
-        self.known.places.all[place as usize - 1].row[usize::from(class)] = next;
+        let cell = self.cell(place, class);
+        self.known.places.rows[cell] = next;
         next
     }
 

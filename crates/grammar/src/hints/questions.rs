@@ -64,10 +64,10 @@ impl Lexemes<'_> {
         // A state alone has no others to get rid of.
         let behind = match self.lex(lex).members.len() {
             1 => Vec::new(),
-            _ => self.places_behind(
-                lex,
-                (0..self.machine.lexer().width()).map(|class| class as u8),
-            ),
+            _ => {
+                let all = (0..self.machine.lexer().width()).collect();
+                self.caches.lexes_mut().ways(lex, &all, self.machine)
+            }
         };
         for at in behind.into_iter().chain([lex]) {
             if ends(self, at) && !self.caches.lexes().is_trapped(at, self.machine) {
@@ -89,17 +89,6 @@ impl Lexemes<'_> {
             at = self.lex_step(at, class);
         }
         ends(self, at).then_some(at)
-    }
-
-    /// Returns the places behind some classes of bytes.
-    fn places_behind(&mut self, lex: u32, classes: impl Iterator<Item = u8>) -> Vec<u32> {
-        let lexer = self.machine.lexer();
-        let members = self.lex(lex).members.iter();
-        let rows: Vec<&[u32]> = members.map(|&state| lexer.row(state)).collect();
-        // Most classes lead nowhere from inside of a character.
-        let lead_on = classes.filter(|&class| rows.iter().any(|row| row[usize::from(class)] != 0));
-        let behind = lead_on.map(|class| self.lex_step(lex, class));
-        behind.filter(|&to| to != 0).collect()
     }
 
     /// Tells whether a lexeme that has come to the place of a question can be finished on top of a front.
@@ -193,7 +182,7 @@ impl Lexemes<'_> {
             if !self.lex(from).lazy.is_empty() || places.len() > MAX_PLACES_OF_TEXT {
                 return None;
             }
-            places.extend(self.places_behind(from, classes.iter().copied()));
+            places.extend(self.caches.lexes_mut().ways(from, &classes, self.machine));
         }
         let questions: Option<BTreeSet<u32>> =
             places.iter().map(|&place| self.question(place)).collect();

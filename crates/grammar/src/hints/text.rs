@@ -4,6 +4,8 @@
 //! For example, behind `ab` of a name every letter leads back to the same configuration, and
 //! behind `i`, which could still be `if`, nearly all letters lead there, too.
 
+use std::cell::RefCell;
+
 use fsm_index::{Cursor, Description, Horizon, TextLoop};
 
 use crate::completion::live::Live;
@@ -46,6 +48,23 @@ impl<'a> Hints<'a> {
             caches,
             known,
         }
+    }
+
+    /// Returns the bytes from 80 to BF that may lead from a configuration elsewhere than the one before, as bits: inside of a
+    /// lexeme that does not end there its states tell it.
+    pub(super) fn inner_turns(&self, config: u32) -> u64 {
+        let lexer = self.machine.lexer();
+        let threads = self.caches.configs().threads(config).iter();
+        let lexes = threads.map(|thread| match thread.is_in_json() {
+            true => None,
+            false => Some(&self.caches.lexes()[thread.place]).filter(|lex| lex.ends == 0),
+        });
+        let turns = lexes.map(|lex| {
+            let members = lex?.members.iter();
+            Some(members.fold(0, |all, &state| all | lexer.inner_turns(state)))
+        });
+        let all = turns.reduce(|one, other| Some(one? | other?));
+        all.flatten().unwrap_or_else(|| lexer.all_inner_turns())
     }
 
     fn step(&mut self, config: u32, byte: u8) -> u32 {
@@ -162,9 +181,9 @@ impl<'a> Hints<'a> {
                 united(ranges)
             }
             None => {
-                let machine = self.machine;
-                let turns = |_| machine.lexer().all_inner_turns();
-                let step = |at, byte| step(self, at, byte);
+                let this = RefCell::new(&mut *self);
+                let turns = |at| this.borrow().inner_turns(at);
+                let step = |at, byte| step(&mut this.borrow_mut(), at, byte);
                 let is_back = |at| at == config;
                 let mut found = CodePoints::default();
                 Finder::new(is_back, step, turns, &mut found, MAX_PLACES).find(0, config)
@@ -195,7 +214,7 @@ impl<'a> Hints<'a> {
 
     /// Reads the first characters of a name that could still be a keyword, say.
     fn read_like(&mut self, next: &[u32]) -> TextKind {
-        let Some((other, count)) = most(next.iter().copied()) else {
+        let Some((other, count)) = most(next.iter().map(|&to| (to, 1))) else {
             return TextKind::Other;
         };
         if count < LEAST_CHARS || !self.caches.configs().has_no_json(other) {

@@ -4,6 +4,7 @@
 //! For example, in `(/[a-z]+/ | /[^a-z]+/)*` any text may come, though each of its words is a lexeme. Otherwise a
 //! token with three words would be followed through three lexemes, and so most of a vocabulary.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
@@ -83,18 +84,21 @@ impl Hints<'_> {
             }
             TextKind::Like(_) | TextKind::Other => return None,
         };
-        let machine = self.machine;
         for way in chain.windows(2) {
+            let this = RefCell::new(&mut *self);
             let step = |at, byte| {
-                self.caches.least_mut().anew();
-                let next = Live::new(self.machine, self.caches).step(at, byte);
+                let Hints {
+                    machine, caches, ..
+                } = &mut **this.borrow_mut();
+                caches.least_mut().anew();
+                let next = Live::new(machine, caches).step(at, byte);
                 // A byte that leads elsewhere at once is no part of the text.
                 if next == way[1] || byte >= 0x80 && next != 0 {
-                    looked = looked.min(self.caches.least_mut().height());
+                    looked = looked.min(caches.least_mut().height());
                 }
                 (next != 0).then_some(next)
             };
-            let turns = |_| machine.lexer().all_inner_turns();
+            let turns = |at| this.borrow().inner_turns(at);
             let mut found = CodePoints::default();
             let is_next = |at| at == way[1];
             let own = Finder::new(is_next, step, turns, &mut found, MAX_PLACES).find(0, way[0]);
@@ -291,15 +295,18 @@ impl<'h, 'a> Closure<'h, 'a> {
         let mut looked = used.map(|step| steps[&step].1).min().unwrap_or(u32::MAX);
         let mut found = CodePoints::default();
         let mut beyond: Option<Ranges> = None;
-        let machine = hints.machine;
-        let turns = |_| machine.lexer().all_inner_turns();
         for &from in &*met {
+            let hints = RefCell::new(&mut **hints);
             let step = |at, byte| {
-                hints.caches.least_mut().anew();
-                let next = Live::new(hints.machine, hints.caches).step(at, byte);
-                looked = looked.min(hints.caches.least_mut().height());
+                let Hints {
+                    machine, caches, ..
+                } = &mut **hints.borrow_mut();
+                caches.least_mut().anew();
+                let next = Live::new(machine, caches).step(at, byte);
+                looked = looked.min(caches.least_mut().height());
                 (next != 0).then_some(next)
             };
+            let turns = |at| hints.borrow().inner_turns(at);
             let is_met = |at| met.contains(&at);
             let own = Finder::new(is_met, step, turns, &mut found, MAX_PLACES).find(0x80, from);
             beyond = Some(match beyond {

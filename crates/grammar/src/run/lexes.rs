@@ -9,6 +9,7 @@ use std::ops::Index;
 
 use foldhash::fast::FixedState;
 
+use crate::compile::class_set::ClassSet;
 use crate::machine::Machine;
 use crate::proof::Origins;
 use crate::run::configs::UNKNOWN;
@@ -183,6 +184,29 @@ impl Lexes {
         }
         row[usize::from(class)] = next;
         next
+    }
+
+    /// Returns the sets behind bytes of some classes, but the empty one. Classes in which no state turns lead to the same
+    /// set, so that one of them is stepped.
+    pub(crate) fn ways(&mut self, lex: u32, classes: &ClassSet, machine: &Machine) -> Vec<u32> {
+        let lexer = machine.lexer();
+        let members = self[lex].members.iter();
+        let turns = members.fold(ClassSet::default(), |mut all, &state| {
+            all.or(lexer.turns(state));
+            all
+        });
+        let leads_on = |class: &usize| {
+            let mut members = self[lex].members.iter();
+            members.any(|&state| lexer.row(state)[*class] != 0)
+        };
+        let runs = turns.iter().filter_map(|begin| {
+            let end = turns.next_from(begin + 1).unwrap_or(lexer.width());
+            classes.next_from(begin).filter(|class| *class < end)
+        });
+        let stepped: Vec<usize> = runs.filter(leads_on).collect();
+        let ways = stepped.into_iter();
+        let ways = ways.map(|class| self.step(lex, class as u8, machine));
+        ways.filter(|&to| to != 0).collect()
     }
 
     /// Tells whether what was begun was followed by what must not follow it.
