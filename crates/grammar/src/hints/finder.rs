@@ -14,9 +14,9 @@ use crate::machine::Ranges;
 /// class of few letters allows are as quickly tried.
 pub(super) const LEAST_CHARS: usize = 8;
 
-/// Places inside of characters of several bytes that are looked at for one class, because a class
-/// that needs more would take longer than the masks that it serves.
-pub(super) const MAX_PLACES: usize = 200;
+/// Places inside of characters of several bytes that are looked at for one class, because the texts of Hedy, over most of Unicode
+/// side by side, have 620, and a class that needs more would take longer than the masks that it serves.
+pub(super) const MAX_PLACES: usize = 1_000;
 
 /// The same where the tables of terminals alone tell a step, and what was found is remembered: all
 /// letters, marks and digits of Unicode have some hundreds, which take a fifth of a millisecond.
