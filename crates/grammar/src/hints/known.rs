@@ -2,7 +2,7 @@
 //!
 //! For example, that letters lead on inside of names is found once, at the first name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
@@ -123,6 +123,8 @@ pub(crate) struct Known {
     pub(super) readings: HashMap<u32, TextKind, FixedState>,
     /// By configuration: the text over the ends of lexemes that may come.
     pub(super) words: HashMap<u32, Option<FreeWords>, FixedState>,
+    /// Configurations where not nearly any text may come over the ends of lexemes.
+    pub(super) no_words: HashSet<u32, FixedState>,
     /// By the places of threads: the characters that lead back to a configuration that the
     /// topmost level tells of.
     pub(super) loops: HashMap<Box<[u32]>, ClassId, FixedState>,

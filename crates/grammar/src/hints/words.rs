@@ -28,7 +28,8 @@ const MAX_STEPS: usize = 6_000;
 /// The most characters of ASCII that may not come, control characters aside, because the tokens with one of them are tried.
 const MAX_MISSING: usize = 15;
 
-/// The same where lexemes are not followed at all, because where more are missing these leave fewer tokens to be tried.
+/// The same where lexemes are not followed at all, because where more are missing these leave fewer tokens to be tried. A search
+/// ends where more are met, because the rest of it takes some milliseconds in Hedy.
 const FEW_MISSING: usize = 3;
 
 /// Words that are tried, because most tokens are such and blanks before them: the first may lead into a list, and the
@@ -53,7 +54,7 @@ impl Hints<'_> {
                 let least = *self.caches.least_mut();
                 let found = self
                     .find_letters(config)
-                    .or_else(|| self.find_words(config));
+                    .or_else(|| self.find_words(config, MAX_MISSING));
                 *self.caches.least_mut() = least;
                 self.known.bytes += 32;
                 self.known.words.insert(config, found);
@@ -113,20 +114,35 @@ impl Hints<'_> {
         })
     }
 
-    /// Tells whether nearly any text may come over the ends of lexemes.
+    /// Tells whether nearly any text may come over the ends of lexemes, and letters are no lexemes of their own.
     pub(super) fn is_of_words(&mut self, config: u32) -> bool {
-        let words = self.free_words(config, AskedLevels::All);
-        words.is_some_and(|words| words.is_nearly_all)
+        if let Some(words) = self.known.words.get(&config) {
+            return words.is_some_and(|words| words.is_nearly_all);
+        }
+        if config & WALK != 0 || self.known.no_words.contains(&config) {
+            return false;
+        }
+        // Asking is no step of a walk.
+        let least = *self.caches.least_mut();
+        let are_letters = chain(self.machine, self.caches, config).is_some();
+        let words = (!are_letters).then(|| self.find_words(config, FEW_MISSING));
+        *self.caches.least_mut() = least;
+        let is_nearly_all = words.flatten().is_some_and(|words| words.is_nearly_all);
+        if !is_nearly_all {
+            self.known.bytes += 16;
+            self.known.no_words.insert(config);
+        }
+        is_nearly_all
     }
 
-    /// Returns it where words are, or other lexemes beside words.
-    fn find_words(&mut self, config: u32) -> Option<FreeWords> {
+    /// Returns it where words are, or other lexemes beside words, and so many characters are missing at most.
+    fn find_words(&mut self, config: u32, most_missing: usize) -> Option<FreeWords> {
         self.caches.least_mut().anew();
         if !leads_to_words(self.machine, self.caches, config) {
             return None;
         }
         let probed = self.caches.least_mut().height();
-        let (words, met) = Closure::find(self, config)?;
+        let (words, met) = Closure::find(self, config, most_missing)?;
         let looked = words.looked.min(probed);
         let words = FreeWords { looked, ..words };
         self.known.bytes += 32 * met.len();
@@ -186,6 +202,7 @@ impl<'h, 'a> Closure<'h, 'a> {
     fn find(
         hints: &'h mut Hints<'a>,
         config: u32,
+        most_missing: usize,
     ) -> Option<(FreeWords, IndexSet<u32, FixedState>)> {
         let mut closure = Closure {
             hints,
@@ -200,7 +217,7 @@ impl<'h, 'a> Closure<'h, 'a> {
         // Most configurations can be told from others by their own steps.
         let mut leads_on = |byte| closure.step(config, byte) != 0;
         if !letters.clone().all(&mut leads_on)
-            || others.clone().filter(|&byte| !leads_on(byte)).count() > MAX_MISSING
+            || others.clone().filter(|&byte| !leads_on(byte)).count() > most_missing
             || !letters.clone().all(|letter| closure.add(letter))
         {
             return None;
@@ -208,7 +225,7 @@ impl<'h, 'a> Closure<'h, 'a> {
         let mut missing = 0;
         for byte in others {
             missing += usize::from(!closure.add(byte));
-            if missing > MAX_MISSING {
+            if missing > most_missing {
                 return None;
             }
         }
