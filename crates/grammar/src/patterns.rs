@@ -29,6 +29,9 @@ pub(crate) enum Reading {
 ///
 /// It is not well formed, or has what no automaton does; the error names it.
 pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<String, Error> {
+    if reading == Reading::Splits && flags.contains('x') {
+        return translate(&without_blanks(pattern), &flags.replace('x', ""), reading);
+    }
     // XGrammar folds the case of ASCII letters alone, which no flag says.
     let folds = reading == Reading::Ascii && (flags.contains('i') || pattern.starts_with("(?i)"));
     let pattern = match folds {
@@ -83,6 +86,36 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
             ),
         )),
     }
+}
+
+/// Returns a pattern of the flag `x` without its blanks and comments, as Python's `re` reads it: in a class they are
+/// characters, which `regex-syntax` leaves out.
+fn without_blanks(pattern: &str) -> String {
+    let mut out = String::new();
+    let mut chars = pattern.chars().peekable();
+    // A bracket that stands first in a class is a character.
+    let mut first_in_class: Option<bool> = None;
+    while let Some(c) = chars.next() {
+        let was_first = first_in_class.take();
+        match (c, was_first) {
+            ('#', None) if !out.ends_with("(?") => {
+                // The comment has the rest of its line.
+                chars.by_ref().find(|&c| c == '\n');
+                continue;
+            }
+            (' ' | '\t' | '\n' | '\r' | '\x0B' | '\x0C', None) => continue,
+            ('[', None) => first_in_class = Some(true),
+            (']', Some(false)) => {}
+            ('^', Some(true)) if out.ends_with('[') => first_in_class = Some(true),
+            (_, Some(_)) => first_in_class = Some(false),
+            (_, None) => {}
+        }
+        out.push(c);
+        if c == '\\' {
+            out.extend(chars.next());
+        }
+    }
+    out
 }
 
 /// The levels of groups in a regular expression, because reading them calls itself.

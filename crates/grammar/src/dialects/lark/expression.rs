@@ -264,9 +264,7 @@ impl LarkParser<'_> {
         let to = loop {
             let here = self.r.at;
             match self.r.next() {
-                None | Some('\n') => {
-                    return self.r.fail_at(at, "a regular expression has no end `/`");
-                }
+                None => return self.r.fail_at(at, "a regular expression has no end `/`"),
                 Some('/') => break here,
                 Some('\\') => {
                     self.r.next();
@@ -275,6 +273,11 @@ impl LarkParser<'_> {
             }
         };
         let flags = self.r.take_while(|c| c.is_ascii_alphabetic());
+        // A slash that is missing would take the one of another line.
+        if !flags.contains('x') && self.r.text[from..to].contains('\n') {
+            let message = "a regular expression has no end `/` on its line: one of several lines has the flag `x`";
+            return self.r.fail_at(at, message);
+        }
         let known = match self.reading {
             Reading::Ascii => "isu",
             _ => "imsux",
