@@ -459,10 +459,8 @@ impl Lexer {
 
     fn measure(&mut self) {
         let mut arrows: Vec<(u32, u32)> = Vec::new();
-        for (from, turns) in (0..).zip(&self.turns) {
-            let row = self.row(from);
-            let to = turns.iter().map(|class| row[class]).filter(|&to| to != 0);
-            arrows.extend(to.map(|to| (from, to)));
+        for from in 0..self.terminal.len() as u32 {
+            arrows.extend(self.ways(from).map(|(_, to)| (from, to)));
         }
         let before = Sources::new(self.terminal.len(), arrows.iter().copied());
         let states = 1..self.terminal.len() as u32;
@@ -488,18 +486,9 @@ impl Lexer {
 
     /// The class that leads nearest to acceptance, and where it leads.
     pub(crate) fn nearer(&self, state: u32) -> Option<(u32, u8)> {
-        let mut nearest: Option<(u32, u8)> = None;
-        for class in self.turns[state as usize].iter() {
-            let to = self.row(state)[class];
-            if to == 0 {
-                continue;
-            }
-            let far = |to: u32| self.distance[to as usize];
-            if nearest.is_none_or(|nearest| far(to) < far(nearest.0)) {
-                nearest = Some((to, class as u8));
-            }
-        }
-        nearest
+        let ways = self.ways(state);
+        let ways = ways.map(|(classes, to)| (to, classes.start as u8));
+        ways.min_by_key(|way| self.distance[way.0 as usize])
     }
 
     /// Appends a shortest text from a state to acceptance.
