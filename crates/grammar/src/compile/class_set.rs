@@ -2,6 +2,8 @@
 //!
 //! For example, the bytes with which terminals begin are a set.
 
+use std::ops::Range;
+
 /// A set of classes of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ClassSet([u64; 4]);
@@ -12,7 +14,7 @@ impl ClassSet {
     }
 
     /// Adds some classes.
-    pub(crate) fn fill(&mut self, classes: std::ops::Range<usize>) {
+    pub(crate) fn fill(&mut self, classes: Range<usize>) {
         for (word, first) in self.0.iter_mut().zip((0..).step_by(64)) {
             let (begin, end) = (classes.start.max(first), classes.end.min(first + 64));
             if begin < end {
@@ -54,9 +56,15 @@ impl ClassSet {
 
     /// Returns the classes, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + use<> {
+        self.within(0..256)
+    }
+
+    /// Returns those in a range, ascending.
+    pub(crate) fn within(&self, range: Range<usize>) -> impl Iterator<Item = usize> + use<> {
         let all = *self;
         let next = move |class: &usize| all.next_from(class + 1);
-        std::iter::successors(all.next_from(0), next)
+        let from = std::iter::successors(all.next_from(range.start), next);
+        from.take_while(move |&class| class < range.end)
     }
 
     /// Returns the first class from a number on.

@@ -142,12 +142,9 @@ impl Found {
         classes.iter().for_each(|class| self.ways[class].clear());
         for &state in &self.set {
             for (led, to) in lexer.ways(state) {
-                let asked = std::iter::successors(classes.next_from(led.start), |class| {
-                    classes.next_from(class + 1)
-                });
-                asked
-                    .take_while(|&class| class < led.end)
-                    .for_each(|class| self.ways[class].push(to));
+                for class in classes.within(led) {
+                    self.ways[class].push(to);
+                }
             }
         }
         let Some(begins) = self

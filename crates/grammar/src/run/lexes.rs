@@ -201,7 +201,7 @@ impl Lexes {
         };
         let runs = turns.iter().filter_map(|begin| {
             let end = turns.next_from(begin + 1).unwrap_or(lexer.width());
-            classes.next_from(begin).filter(|class| *class < end)
+            classes.within(begin..end).next()
         });
         let stepped: Vec<usize> = runs.filter(leads_on).collect();
         let ways = stepped.into_iter();

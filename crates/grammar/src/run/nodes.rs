@@ -240,9 +240,9 @@ impl Closing {
                     if self.done.add(reduce.rule as usize, base) {
                         let own = nodes.get(base);
                         self.least = self.least.min(own.height);
-                        let below = &tables.states[own.state as usize];
-                        self.edges
-                            .extend(below.goto(reduce.rule).map(|to| (to, base)));
+                        if let Some(to) = tables.states[own.state as usize].goto(reduce.rule) {
+                            self.add(to, base);
+                        }
                     }
                 }
             }
