@@ -22,6 +22,13 @@ const BEYOND_ASCII: ByteSet = ByteSet::range(0x80, 0xFF);
 /// in a row.
 const MOST_AGAIN: usize = 3;
 
+/// The most classes of bytes that are tried as [detours](with_detours), because a text has few characters with a meaning of
+/// their own, such as a backslash.
+const MOST_DETOURS: usize = 8;
+
+/// The most states that they lead to, because a word that must not follow has a dozen letters at most.
+const MOST_MET: usize = 16;
+
 /// Returns text of a class, of any length.
 pub(super) fn any_text(class: ClassId) -> FreeText {
     FreeText {
@@ -56,16 +63,19 @@ impl Hints<'_> {
                 best = Some(free);
             }
         }
-        let class = best?.class;
+        let best = best?;
         // Under greedy lexing a lazy lexeme cuts all others short where it ends.
         let proof = machine.proof();
         let may_be_cut = machine.is_greedy() && (proof.has_lazy || proof.has_unsure());
-        let is_open = !may_be_cut
-            || threads.iter().all(|thread| {
-                let lexes = self.caches.lexes_mut();
-                !thread.is_in_json() && stays_open(thread.place, class, machine, lexes, self.known)
-            });
-        is_open.then(|| any_text(class))
+        if !may_be_cut {
+            return Some(any_text(best.class));
+        }
+        let mut stays_open = |thread: &Thread, class| {
+            let lexes = self.caches.lexes_mut();
+            !thread.is_in_json() && stays_open(thread.place, class, machine, lexes, self.known)
+        };
+        let mut is_open = |&class: &ClassId| threads.iter().all(|own| stays_open(own, class));
+        best.classes().find(&mut is_open).map(any_text)
     }
 
     /// Tells whether no lexeme that has begun in a place may end where nothing can follow.
@@ -96,7 +106,7 @@ pub(super) fn free_of_lex(
     }
     let members = lexes[lex].members.iter().copied();
     let best = freest(members, machine, known);
-    let best = best.filter(|free| stays_open(lex, free.class, machine, lexes, known));
+    let best = best.and_then(|free| open_text(free, lex, machine, lexes, known));
     if known.free_of.len() <= at {
         known.free_of.resize(at + 1, None);
     }
@@ -117,7 +127,20 @@ pub(super) fn free_of_unignored(
     };
     let members = lexes[lex].members.iter().copied();
     let best = freest(members.filter(|&state| !is_ignored(state)), machine, known);
-    best.filter(|free| stays_open(lex, free.class, machine, lexes, known))
+    best.and_then(|free| open_text(free, lex, machine, lexes, known))
+}
+
+/// Returns the text of the larger class that [stays open](stays_open) behind a set.
+fn open_text(
+    free: Free,
+    lex: u32,
+    machine: &Machine,
+    lexes: &mut Lexes,
+    known: &mut Known,
+) -> Option<Free> {
+    let mut classes = free.classes();
+    let class = classes.find(|&class| stays_open(lex, class, machine, lexes, known))?;
+    Some(Free { class, ..free })
 }
 
 /// Returns the class with the most characters that lead on from a state: the first of several.
@@ -263,8 +286,7 @@ fn free_into(state: u32, to: u32, machine: &Machine, known: &mut Known) -> Optio
             }
         }
     }
-    let count = ascii.count_ones() as usize;
-    if count < LEAST_CHARS {
+    if (ascii.count_ones() as usize) < LEAST_CHARS {
         return None;
     }
     // Beyond ASCII most states lead on as the loop does: those in keywords, say.
@@ -273,8 +295,56 @@ fn free_into(state: u32, to: u32, machine: &Machine, known: &mut Known) -> Optio
         true => to,
         false => state,
     };
-    let class = class_of(ascii, from, to, machine, known)?;
-    Some(Free { class, count })
+    let in_loop = class_of(ascii, from, to, machine, known)?;
+    let ascii = with_detours(ascii, state, to, machine);
+    Some(Free {
+        class: class_of(ascii, from, to, machine, known)?,
+        in_loop,
+        count: ascii.count_ones() as usize,
+    })
+}
+
+/// Returns some characters of ASCII that lead from a state and that of a loop to the latter, with others behind which all of
+/// them lead on: for example, with `e` where text may have no `else` before a blank.
+fn with_detours(ascii: u128, state: u32, to: u32, machine: &Machine) -> u128 {
+    let lexer = machine.lexer();
+    let has_ascii = |class: &usize| lexer.sets[*class].ascii() != 0;
+    let is_in = |class: &usize| lexer.sets[*class].ascii() & ascii != 0;
+    let all = lexer.ways(to).flat_map(|way| way.0).filter(has_ascii);
+    let (mut chars, others): (Vec<usize>, Vec<usize>) = all.partition(is_in);
+    let beyond: Vec<usize> = (0..lexer.width())
+        .filter(|&class| lexer.sets[class].meets(BEYOND_ASCII))
+        .collect();
+    // A character beyond ASCII leads back to the loop from all of them, if it does so from one.
+    let may_be_met = |at: u32| {
+        let [own, of_loop] = [at, to].map(|at| lexer.row(at));
+        let is_alike = |&class: &usize| of_loop[class] == 0 || own[class] == of_loop[class];
+        at != 0 && !lexer.is_trap(at) && beyond.iter().all(is_alike)
+    };
+    if others.len() > MOST_DETOURS || !may_be_met(state) {
+        return ascii;
+    }
+    let mut met: IndexSet<u32, FixedState> = IndexSet::from_iter([to, state]);
+    for other in others {
+        let before = met.len();
+        chars.push(other);
+        let mut at = 0;
+        let mut leads_on = true;
+        while leads_on && let Some(&from) = met.get_index(at) {
+            // Those before lead on with the characters before.
+            let first = if at < before { chars.len() - 1 } else { 0 };
+            at += 1;
+            let ways = chars[first..].iter().map(|&class| lexer.row(from)[class]);
+            met.extend(ways.filter(|&way| way != to));
+            leads_on = met.len() <= MOST_MET && met[at - 1..].iter().all(|&way| may_be_met(way));
+        }
+        if !leads_on {
+            chars.pop();
+            met.truncate(before);
+        }
+    }
+    let own = chars.iter().map(|&class| lexer.sets[class].ascii());
+    own.fold(ascii, |all, own| all | own)
 }
 
 fn step(machine: &Machine, state: u32, byte: u8) -> u32 {

@@ -16,8 +16,18 @@ use crate::machine::Ranges;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Free {
     pub(super) class: ClassId,
-    /// The number of ASCII characters that lead into a loop.
+    /// Those of its characters that lead into a loop.
+    pub(super) in_loop: ClassId,
+    /// The number of its ASCII characters.
     pub(super) count: usize,
+}
+
+impl Free {
+    /// Returns both classes, the larger one first.
+    pub(super) fn classes(self) -> impl Iterator<Item = ClassId> {
+        let in_loop = Some(self.in_loop).filter(|&class| class != self.class);
+        [self.class].into_iter().chain(in_loop)
+    }
 }
 
 /// Text that may come over the ends of lexemes.
@@ -107,8 +117,8 @@ pub(super) struct LexPlaces {
     pub(super) terminals: HashMap<u32, Arc<[u32]>, FixedState>,
     /// By set, as far as that was asked for: the [question](super::questions) at it.
     pub(super) questions: HashMap<u32, Option<u32>, FixedState>,
-    /// By set, as far as that was asked for: the text that may come behind it.
-    pub(super) texts: HashMap<u32, Option<Arc<Text>>, FixedState>,
+    /// By set and class, as far as that was asked for: the text that may come behind it.
+    pub(super) texts: HashMap<(u32, ClassId), Option<Arc<Text>>, FixedState>,
     /// The questions that stacks have answered together, with texts that have no others.
     pub(super) granted: IndexMap<Box<[u32]>, Vec<Arc<Text>>, FixedState>,
     /// By front, as far as that was asked for: the configuration between two lexemes, if letters are

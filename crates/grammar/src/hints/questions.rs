@@ -14,7 +14,7 @@ use indexmap::IndexSet;
 use crate::completion::live::Live;
 use crate::hints::finder::common;
 use crate::hints::free::{byte_classes, free_from, freest};
-use crate::hints::known::Text;
+use crate::hints::known::{Free, Text};
 use crate::hints::lexemes::Lexemes;
 use crate::proof::Origins;
 use crate::run::configs::Thread;
@@ -106,16 +106,12 @@ impl Lexemes<'_> {
     /// Returns the number of the questions of the text that may come behind a place, if that can be finished everywhere on
     /// top of a front: then it is free. 0 otherwise.
     pub(super) fn granted(&mut self, lex: u32, front: u32) -> u32 {
-        let Some(text) = self.text_behind(lex) else {
+        let members = self.caches.lexes()[lex].members.iter().copied();
+        let free = freest(members, self.machine, self.known);
+        let mut classes = free.into_iter().flat_map(Free::classes);
+        let Some(text) = classes.find_map(|class| self.text_on(front, lex, class)) else {
             return 0;
         };
-        let lives = text.questions.iter().all(|&question| {
-            let asked = self.terminals(question);
-            self.lives(front, &asked)
-        });
-        if !lives {
-            return 0;
-        }
         let entry = self.known.places.granted.entry(text.questions.clone());
         let number = entry.index() as u32 + 1;
         let texts = entry.or_default();
@@ -157,23 +153,31 @@ impl Lexemes<'_> {
         text.map(|text| text.class)
     }
 
-    /// Returns the text of the largest class that may come behind a place.
-    fn text_behind(&mut self, lex: u32) -> Option<Arc<Text>> {
-        if let Some(known) = self.known.places.texts.get(&lex) {
+    /// Returns the text of a class behind a place, if it can be finished everywhere on top of a front.
+    fn text_on(&mut self, front: u32, lex: u32, class: ClassId) -> Option<Arc<Text>> {
+        let text = self.text_behind(lex, class)?;
+        let lives = text.questions.iter().all(|&question| {
+            let asked = self.terminals(question);
+            self.lives(front, &asked)
+        });
+        lives.then_some(text)
+    }
+
+    /// Returns the text of a class that may come behind a place; the class leads on from some state there.
+    fn text_behind(&mut self, lex: u32, class: ClassId) -> Option<Arc<Text>> {
+        if let Some(known) = self.known.places.texts.get(&(lex, class)) {
             return known.clone();
         }
-        let text = self.find_text(lex).map(Arc::new);
+        let text = self.find_text(lex, class).map(Arc::new);
         let size = text
             .iter()
             .map(|text| 4 * (text.places.len() + text.questions.len()));
         self.known.bytes += 80 + size.sum::<usize>();
-        self.known.places.texts.insert(lex, text.clone());
+        self.known.places.texts.insert((lex, class), text.clone());
         text
     }
 
-    fn find_text(&mut self, lex: u32) -> Option<Text> {
-        let members = self.lex(lex).members.to_vec();
-        let class = freest(members.into_iter(), self.machine, self.known)?.class;
+    fn find_text(&mut self, lex: u32, class: ClassId) -> Option<Text> {
         let classes = byte_classes(class, self.machine);
         let mut places: IndexSet<u32> = IndexSet::from_iter([lex]);
         let mut at = 0;

@@ -244,6 +244,17 @@ const CASES: &[(Dialect, &str, &[&str])] = &[
         "start: (C | NAME | S)+\nC: /=(?![=\\]])/\nNAME: /[a-z]+/\nS: /\"(?!\"\")[^\"]*?(?<!\\\\)\"/\n%ignore /\\{(?!\\{)[^\\n]*\\n/\n%ignore \" \"\n",
         &["a=", "\"a", "a{", "a{\"", "a\"\""],
     ),
+    // Text in which some characters lead elsewhere than most, from where all lead on.
+    (
+        Dialect::Lark,
+        "start: (TEXT | S | \" \" | \"#\")+\nTEXT: /(?:[^#\\n a\"]|a(?!bc|qa))+/\nS: /\"(?:[^\"\\n\\\\]|\\\\[^\\n])*\"/\n",
+        &["", "a", "ab", "1aq", "é", "\"", "\"\\", "a "],
+    ),
+    (
+        Dialect::Lark,
+        "start: (TEXT \"\\n\" | KEY \";\")+\nTEXT: /[!-~é]([ -~é]*[!-~é])?/\nKEY: /[a-z]+/\n",
+        &["", "a", "a ", "ab a"],
+    ),
     (
         Dialect::Lark,
         "start: \"if\" \"\\n\"? \"foo\"?\n%ignore /{[^\\n]*(?=\\n)/",
