@@ -12,7 +12,7 @@ use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cache::HashTrie;
+use crate::cache::{HashTrie, MANY_ROOTS};
 use crate::rows::{HalfOnTop, LexemePart, Part, Row, RowPool};
 
 /// The generations of an index, one after another.
@@ -39,7 +39,7 @@ pub(crate) struct Generation {
     /// The answers of the topmost level about the halves of cuts.
     pub(crate) halves: HashTrie<Arc<HalfOnTop>>,
     /// The lexemes into which the vocabulary falls.
-    pub(crate) lexemes: HashTrie<Arc<LexemePart>>,
+    pub(crate) lexemes: HashTrie<Arc<LexemePart>, MANY_ROOTS>,
     /// The numbers of rows of splits that were, and were not, told by them.
     splits: [AtomicU32; 2],
     pool: RowPool,

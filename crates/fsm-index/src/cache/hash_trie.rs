@@ -19,12 +19,15 @@ pub(crate) const MAX_DEPTH: usize = 64;
 
 /// Values by the topmost levels of a stack: as many as each depends on.
 #[derive(Debug)]
-pub(crate) struct HashTrie<V> {
-    /// By the lowest bits of a hash.
-    roots: Box<[OnceLock<Box<HashNode<V>>>; ROOTS]>,
+pub(crate) struct HashTrie<V, const ROOTS: usize = FEW_ROOTS> {
+    /// By the lowest bits of a hash, once there is a value.
+    roots: OnceLock<Box<[Slot<V>]>>,
     hasher: RandomState,
     bytes: AtomicUsize,
 }
+
+/// A place for a node, which stays empty or never moves.
+type Slot<V> = OnceLock<Box<HashNode<V>>>;
 
 #[derive(Debug)]
 struct HashNode<V> {
@@ -34,12 +37,16 @@ struct HashNode<V> {
     value: Option<V>,
     /// On how many at least; what was added later may depend on fewer.
     least: AtomicUsize,
-    children: [OnceLock<Box<HashNode<V>>>; 4],
+    children: [Slot<V>; 4],
 }
 
 /// The number of nodes at which a look-up begins, because with one root it would follow three nodes
 /// more.
-const ROOTS: usize = 64;
+const FEW_ROOTS: usize = 64;
+
+/// The same of a table with tens of thousands of values, because a look-up follows two nodes fewer: masks of grammars make a
+/// hundred each.
+pub(crate) const MANY_ROOTS: usize = 1_024;
 
 /// The knowledge about a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,21 +59,24 @@ pub(crate) enum Known<V> {
     Nothing,
 }
 
-impl<V> Default for HashTrie<V> {
+impl<V, const ROOTS: usize> Default for HashTrie<V, ROOTS> {
     fn default() -> Self {
         HashTrie {
-            roots: Box::new([const { OnceLock::new() }; ROOTS]),
+            roots: OnceLock::new(),
             hasher: RandomState::default(),
             bytes: AtomicUsize::new(0),
         }
     }
 }
 
-impl<V: Clone> HashTrie<V> {
+impl<V: Clone, const ROOTS: usize> HashTrie<V, ROOTS> {
     /// Returns the knowledge about `key`. Takes no lock.
     pub(crate) fn get(&self, key: &[u32]) -> Known<V> {
+        let Some(roots) = self.roots.get() else {
+            return Known::Nothing;
+        };
         let hash = self.hasher.hash_one(key);
-        let mut slot = &self.roots[hash as usize % ROOTS];
+        let mut slot = &roots[hash as usize % ROOTS];
         let mut path = hash / ROOTS as u64;
         while let Some(node) = slot.get() {
             if node.hash == hash && *node.key == *key {
@@ -100,7 +110,13 @@ impl<V: Clone> HashTrie<V> {
             least: AtomicUsize::new(least),
             children: Default::default(),
         });
-        let mut slot = &self.roots[hash as usize % ROOTS];
+        let roots = self.roots.get_or_init(|| {
+            let roots = (0..ROOTS).map(|_| OnceLock::new());
+            let bytes = ROOTS * size_of::<Slot<V>>();
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            roots.collect()
+        });
+        let mut slot = &roots[hash as usize % ROOTS];
         let mut path = hash / ROOTS as u64;
         loop {
             let Err(back) = slot.set(node) else {
@@ -132,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_added_is_found() {
-        let table = HashTrie::default();
+        let table: HashTrie<u32> = HashTrie::default();
         for n in 0..2_000u32 {
             assert_eq!(table.get(&[1, n]), Known::Nothing);
             match n % 3 {
@@ -153,7 +169,7 @@ mod tests {
 
     #[test]
     fn many_threads_agree() {
-        let table = HashTrie::default();
+        let table: HashTrie<u32> = HashTrie::default();
         std::thread::scope(|scope| {
             for thread in 0..8u32 {
                 let table = &table;
@@ -166,6 +182,8 @@ mod tests {
                 });
             }
         });
-        assert_eq!(table.memory(), 1_000 * (size_of::<HashNode<u32>>() + 4));
+        let roots = FEW_ROOTS * size_of::<Slot<u32>>();
+        let nodes = 1_000 * (size_of::<HashNode<u32>>() + 4);
+        assert_eq!(table.memory(), roots + nodes);
     }
 }

@@ -7,7 +7,7 @@ mod key;
 mod shared_rows;
 
 pub(crate) use generation::{Cache, Generation, Origin};
-pub(crate) use hash_trie::{HashTrie, Known, MAX_DEPTH};
+pub(crate) use hash_trie::{HashTrie, Known, MANY_ROOTS, MAX_DEPTH};
 pub(crate) use key::{Key, Thing};
 pub(crate) use shared_rows::Cutter;
 pub use shared_rows::{SharedRows, SharedStats};
