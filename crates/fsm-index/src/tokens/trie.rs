@@ -21,6 +21,8 @@ pub(crate) struct Node {
     pub(crate) end: u32,
     /// A token whose bytes end here, or [`NO_TOKEN`].
     pub(crate) token: u32,
+    /// The number of its first child, or of the next one in the order of parents: see [`Siblings`].
+    children: u32,
     /// The number of bytes that lead here.
     pub(crate) depth: u16,
     /// The last of them.
@@ -41,9 +43,6 @@ pub(crate) struct Trie {
     name_heads: OnceLock<(NameMarks, NameHeads)>,
     /// By byte, how often a token has it at most, once that was asked for.
     most_of: OnceLock<Box<[u16; 256]>>,
-    /// By node, one more than its own number (the root is 0): where its children
-    /// begin, and behind the last one where they end.
-    child_starts: Vec<u32>,
     /// The last bytes of all children, a node's ascending.
     child_bytes: Vec<u8>,
     children: Vec<Child>,
@@ -129,6 +128,7 @@ impl Trie {
                 trie.nodes.push(Node {
                     end: 0,
                     token: NO_TOKEN,
+                    children: 0,
                     depth: depth as u16 + 1,
                     byte,
                 });
@@ -184,7 +184,9 @@ impl Trie {
             };
             *place += 1;
         }
-        self.child_starts = starts;
+        for (node, start) in self.nodes.iter_mut().zip(&starts[1..]) {
+            node.children = *start;
+        }
     }
 
     fn close(&mut self, open: &mut Vec<u32>, keep: usize) {
@@ -278,7 +280,7 @@ impl Trie {
     /// The children of all nodes, each node's side by side.
     pub(crate) fn siblings(&self) -> Siblings<'_> {
         Siblings {
-            starts: &self.child_starts,
+            nodes: &self.nodes,
             bytes: &self.child_bytes,
             children: &self.children,
         }
@@ -356,7 +358,6 @@ impl Trie {
         size_of_val(self.nodes.as_slice())
             + size_of_val(self.duplicates.as_slice())
             + size_of_val(self.order.as_slice())
-            + size_of_val(self.child_starts.as_slice())
             + size_of_val(self.child_bytes.as_slice())
             + size_of_val(self.children.as_slice())
             + self.below.memory()
@@ -369,8 +370,7 @@ impl Trie {
 /// apart, need not be touched.
 #[derive(Clone, Copy)]
 pub(crate) struct Siblings<'a> {
-    /// As in [`Trie`].
-    starts: &'a [u32],
+    nodes: &'a [Node],
     bytes: &'a [u8],
     children: &'a [Child],
 }
@@ -407,12 +407,13 @@ const _: () = assert!(size_of::<Child>() == 32);
 impl<'a> Siblings<'a> {
     /// The numbers of the children of a node, or of the root's for `None`.
     pub(crate) fn of(self, node: Option<usize>) -> Range<u32> {
-        let of = node.map_or(0, |node| node + 1);
-        match self.starts.get(of..of + 2) {
-            Some(&[from, to]) => from..to,
-            // There is no node at all.
-            _ => 0..0,
-        }
+        let (own, next) = match node {
+            Some(node) => (self.nodes.get(node), node + 1),
+            None => (None, 0),
+        };
+        let next = self.nodes.get(next);
+        let end = next.map_or(self.bytes.len() as u32, |next| next.children);
+        own.map_or(0, |own| own.children)..end
     }
 
     /// Returns the child with a byte, among children by their numbers. O(log children).

@@ -92,29 +92,27 @@ impl<'a> Descent<'a> {
         root: Level,
         skip: &'a [(u32, u32)],
     ) -> Descent<'a> {
-        Descent::below(0, trie, levels, root, skip)
+        Descent::below(None, trie, levels, root, skip)
     }
 
-    /// From the level of all children of a node on, which is in this depth.
+    /// From the level of all children of a node on, or of the root's for `None`.
     pub(crate) fn below(
-        top: usize,
+        node: Option<usize>,
         trie: &'a Trie,
         levels: &'a mut Levels,
         first: Level,
         skip: &'a [(u32, u32)],
     ) -> Descent<'a> {
+        let (top, nodes_end) = match node.map(|node| trie.nodes()[node]) {
+            Some(node) => (usize::from(node.depth), node.end),
+            None => (0, trie.nodes().len() as u32),
+        };
         let depths = levels.0.len().max(trie.max_depth() + 1);
         levels.0.resize(depths, first);
-        let siblings = trie.siblings();
-        let first_node = siblings.all().get(first.next as usize);
-        let nodes_end = match first_node.and_then(|child| child.node.checked_sub(1)) {
-            Some(parent) => trie.nodes()[parent as usize].end,
-            None => trie.nodes().len() as u32,
-        };
         levels.0[top] = Level { nodes_end, ..first };
         Descent {
             trie,
-            siblings,
+            siblings: trie.siblings(),
             levels: &mut levels.0,
             skips: Skips::new(skip),
             depth: top,

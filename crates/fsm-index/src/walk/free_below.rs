@@ -122,7 +122,7 @@ fn walk_free_below<A: ByteAutomaton>(
         (None, false) => None,
     };
     let first = Level::of(children).with(free);
-    let mut descent = Descent::below(top, trie, levels, first, skip);
+    let mut descent = Descent::below(node, trie, levels, first, skip);
     loop {
         let depth = descent.depth;
         let free = descent.level().free;

@@ -312,7 +312,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
             Some(_) => None,
         };
         let children = Level::of(trie.siblings().of(node)).with(free);
-        let mut descent = Descent::below(top, trie, levels, children, skip);
+        let mut descent = Descent::below(node, trie, levels, children, skip);
         while self.met.ends.count <= self.most_ends {
             let depth = descent.depth;
             let free = descent.level().free;
