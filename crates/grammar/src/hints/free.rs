@@ -8,10 +8,10 @@ use indexmap::IndexSet;
 
 use crate::compile::class_set::ClassSet;
 use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most, push};
-use crate::hints::known::{Free, Known};
+use crate::hints::known::{Free, InLoop, Known};
 use crate::hints::text::{AskedLevels, Hints};
 use crate::hints::values;
-use crate::machine::Machine;
+use crate::machine::{Machine, Ranges};
 use crate::run::configs::Thread;
 use crate::run::lexes::Lexes;
 
@@ -70,12 +70,17 @@ impl Hints<'_> {
         if !may_be_cut {
             return Some(any_text(best.class));
         }
-        let mut stays_open = |thread: &Thread, class| {
-            let lexes = self.caches.lexes_mut();
-            !thread.is_in_json() && stays_open(thread.place, class, machine, lexes, self.known)
+        let mut is_open = |class: ClassId, known: &mut Known| {
+            threads.iter().all(|thread| {
+                let lexes = self.caches.lexes_mut();
+                !thread.is_in_json() && stays_open(thread.place, class, machine, lexes, known)
+            })
         };
-        let mut is_open = |&class: &ClassId| threads.iter().all(|own| stays_open(own, class));
-        best.classes().find(&mut is_open).map(any_text)
+        let class = match is_open(best.class, self.known) {
+            true => Some(best.class),
+            false => in_loop(best, machine, self.known).filter(|&class| is_open(class, self.known)),
+        };
+        class.map(any_text)
     }
 
     /// Tells whether no lexeme that has begun in a place may end where nothing can follow.
@@ -138,9 +143,11 @@ fn open_text(
     lexes: &mut Lexes,
     known: &mut Known,
 ) -> Option<Free> {
-    let mut classes = free.classes();
-    let class = classes.find(|&class| stays_open(lex, class, machine, lexes, known))?;
-    Some(Free { class, ..free })
+    if stays_open(lex, free.class, machine, lexes, known) {
+        return Some(free);
+    }
+    let class = in_loop(free, machine, known)?;
+    stays_open(lex, class, machine, lexes, known).then_some(Free { class, ..free })
 }
 
 /// Returns the class with the most characters that lead on from a state: the first of several.
@@ -295,12 +302,15 @@ fn free_into(state: u32, to: u32, machine: &Machine, known: &mut Known) -> Optio
         true => to,
         false => state,
     };
-    let in_loop = class_of(ascii, from, to, machine, known)?;
+    let in_loop = InLoop {
+        ascii,
+        states: (from, to),
+    };
     let ascii = with_detours(ascii, state, to, machine);
     Some(Free {
-        class: class_of(ascii, from, to, machine, known)?,
-        in_loop,
+        class: class_of(InLoop { ascii, ..in_loop }, machine, known)?,
         count: ascii.count_ones() as usize,
+        in_loop,
     })
 }
 
@@ -434,17 +444,34 @@ fn follows(
     is_one
 }
 
-/// Returns the class of some characters of ASCII, and of those beyond it that lead from a state, and from that of a loop,
-/// to the latter.
-fn class_of(
-    ascii: u128,
-    state: u32,
-    to: u32,
-    machine: &Machine,
-    known: &mut Known,
-) -> Option<ClassId> {
-    if let Some(&known) = known.classes.get(&(ascii, state, to)) {
+/// Returns the class of some characters.
+fn class_of(chars: InLoop, machine: &Machine, known: &mut Known) -> Option<ClassId> {
+    if let Some(&known) = known.classes.get(&chars) {
         return known;
+    }
+    let mut ranges = Vec::new();
+    (0..128)
+        .filter(|byte| chars.ascii >> byte & 1 == 1)
+        .for_each(|byte| push(&mut ranges, byte, byte));
+    let beyond = beyond_ascii(chars.states, machine, known);
+    beyond
+        .iter()
+        .for_each(|&(first, last)| push(&mut ranges, first, last));
+    let class = machine.classes().id(ranges.into());
+    known.bytes += 48;
+    known.classes.insert(chars, class);
+    class
+}
+
+/// Returns the class of the characters of some text that lead into the loop, where others are in it as well.
+pub(super) fn in_loop(free: Free, machine: &Machine, known: &mut Known) -> Option<ClassId> {
+    class_of(free.in_loop, machine, known).filter(|&class| class != free.class)
+}
+
+/// Returns the characters beyond ASCII that lead from a state, and from that of a loop, to the latter.
+fn beyond_ascii((state, to): (u32, u32), machine: &Machine, known: &mut Known) -> Ranges {
+    if let Some(known) = known.beyond_ascii.get(&(state, to)) {
+        return known.clone();
     }
     let lexer = machine.lexer();
     let both = |(a, b): (u32, u32), byte: u8| {
@@ -465,15 +492,7 @@ fn class_of(
     let most = MAX_PLACES_OF_TERMINALS;
     let finder = Finder::new(|at| at == (to, to), both, turns, found, most);
     let beyond = finder.find(0x80, (state, to));
-    known.bytes += 48 + found.bytes() - before;
-    let mut ranges = Vec::new();
-    (0..128)
-        .filter(|byte| ascii >> byte & 1 == 1)
-        .for_each(|byte| push(&mut ranges, byte, byte));
+    known.bytes += 48 + found.bytes() - before + 8 * beyond.len();
+    known.beyond_ascii.insert((state, to), beyond.clone());
     beyond
-        .iter()
-        .for_each(|&(first, last)| push(&mut ranges, first, last));
-    let class = machine.classes().id(ranges.into());
-    known.classes.insert((ascii, state, to), class);
-    class
 }

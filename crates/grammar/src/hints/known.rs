@@ -16,18 +16,18 @@ use crate::machine::Ranges;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Free {
     pub(super) class: ClassId,
-    /// Those of its characters that lead into a loop.
-    pub(super) in_loop: ClassId,
     /// The number of its ASCII characters.
     pub(super) count: usize,
+    pub(super) in_loop: InLoop,
 }
 
-impl Free {
-    /// Returns both classes, the larger one first.
-    pub(super) fn classes(self) -> impl Iterator<Item = ClassId> {
-        let in_loop = Some(self.in_loop).filter(|&class| class != self.class);
-        [self.class].into_iter().chain(in_loop)
-    }
+/// Characters that lead from a state and from that of a loop to the latter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct InLoop {
+    /// Those of ASCII, as bits.
+    pub(super) ascii: u128,
+    /// The state, and that of the loop, which tell the others.
+    pub(super) states: (u32, u32),
 }
 
 /// Text that may come over the ends of lexemes.
@@ -147,9 +147,9 @@ pub(crate) struct Known {
     pub(super) follows: HashMap<((u32, u32), u32), bool, FixedState>,
     /// By the state of a loop: the code points that lead there, from another state as well.
     pub(super) into_loops: HashMap<u32, CodePoints<(u32, u32)>, FixedState>,
-    /// By characters of ASCII, as bits, and two states: the class of these and of the others that lead from both states to
-    /// the second one.
-    pub(super) classes: HashMap<(u128, u32, u32), Option<ClassId>, FixedState>,
+    pub(super) classes: HashMap<InLoop, Option<ClassId>, FixedState>,
+    /// By two states: the characters beyond ASCII that lead from both to the second one.
+    pub(super) beyond_ascii: HashMap<(u32, u32), Ranges, FixedState>,
     /// By [`Lex`](crate::run::lexes::Lex), as far as that was asked for.
     pub(super) free_of: Vec<Option<Option<Free>>>,
     /// True if no lazy lexeme ends in text of a class, by where it begins.

@@ -95,34 +95,34 @@ impl<'a> Lexemes<'a> {
                 return false;
             }
             let Thread { place, front } = thread;
-            let granted = match self.asks_stacks() || self.is_unsure_text(place) {
-                true => self.granted_from(place, front),
-                false => 0,
-            };
+            let granted = self.granted_from(place, front);
             out.push(self.lexeme(place, front, granted));
         }
         true
     }
 
     /// Returns the number of the text that stacks grant at a place, or behind ignored text that ends there: behind a blank, say,
-    /// names begin.
+    /// names begin. 0 where it is proved.
     fn granted_from(&mut self, lex: u32, front: u32) -> u32 {
-        let granted = self.granted(lex, front);
-        if granted != 0 {
-            return granted;
-        }
         let start = self.caches.stacks().next(front).start;
-        match self.begins_behind(lex, start) {
-            0 => 0,
-            begins => self.granted(begins, front),
+        let begins = self.begins_behind(lex, start);
+        let mut granted = 0;
+        for place in [lex, begins] {
+            let is_asked = place != 0 && (self.asks_stacks() || self.leads_to_unsure(place));
+            if granted == 0 && is_asked {
+                granted = self.granted(place, front);
+            }
         }
+        granted
     }
 
-    /// Tells whether a place is unsure and letters lead back to it, as in a comment: most tokens end
-    /// there.
-    fn is_unsure_text(&mut self, lex: u32) -> bool {
+    /// Tells whether letters lead from a place to one that is unsure, as into a comment: most tokens end there.
+    fn leads_to_unsure(&mut self, lex: u32) -> bool {
         let letter = self.machine.lexer().classes[usize::from(LETTERS[0])];
-        self.lex(lex).is_unsure() && self.lex_step(lex, letter) == lex
+        self.machine.proof().has_unsure() && {
+            let next = self.lex_step(lex, letter);
+            next != 0 && self.lex(next).is_unsure()
+        }
     }
 
     fn lexeme(&mut self, lex: u32, front: u32, granted: u32) -> Lexeme {

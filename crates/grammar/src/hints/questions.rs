@@ -13,8 +13,8 @@ use indexmap::IndexSet;
 
 use crate::completion::live::Live;
 use crate::hints::finder::common;
-use crate::hints::free::{byte_classes, free_from, freest};
-use crate::hints::known::{Free, Text};
+use crate::hints::free::{byte_classes, free_from, freest, in_loop};
+use crate::hints::known::Text;
 use crate::hints::lexemes::Lexemes;
 use crate::proof::Origins;
 use crate::run::configs::Thread;
@@ -107,9 +107,14 @@ impl Lexemes<'_> {
     /// top of a front: then it is free. 0 otherwise.
     pub(super) fn granted(&mut self, lex: u32, front: u32) -> u32 {
         let members = self.caches.lexes()[lex].members.iter().copied();
-        let free = freest(members, self.machine, self.known);
-        let mut classes = free.into_iter().flat_map(Free::classes);
-        let Some(text) = classes.find_map(|class| self.text_on(front, lex, class)) else {
+        let Some(free) = freest(members, self.machine, self.known) else {
+            return 0;
+        };
+        let text = self.text_on(front, lex, free.class).or_else(|| {
+            let class = in_loop(free, self.machine, self.known)?;
+            self.text_on(front, lex, class)
+        });
+        let Some(text) = text else {
             return 0;
         };
         let entry = self.known.places.granted.entry(text.questions.clone());
