@@ -341,7 +341,7 @@ fn with_detours(ascii: u128, state: u32, to: u32, machine: &Machine) -> u128 {
         let mut at = 0;
         let mut leads_on = true;
         while leads_on && let Some(&from) = met.get_index(at) {
-            // Those before lead on with the characters before.
+            // The places before lead on with the characters before.
             let first = if at < before { chars.len() - 1 } else { 0 };
             at += 1;
             let ways = chars[first..].iter().map(|&class| lexer.row(from)[class]);
@@ -453,7 +453,7 @@ fn class_of(chars: InLoop, machine: &Machine, known: &mut Known) -> Option<Class
     (0..128)
         .filter(|byte| chars.ascii >> byte & 1 == 1)
         .for_each(|byte| push(&mut ranges, byte, byte));
-    let beyond = beyond_ascii(chars.states, machine, known);
+    let beyond = beyond_ascii(chars, machine, known);
     beyond
         .iter()
         .for_each(|&(first, last)| push(&mut ranges, first, last));
@@ -468,11 +468,12 @@ pub(super) fn in_loop(free: Free, machine: &Machine, known: &mut Known) -> Optio
     class_of(free.in_loop, machine, known).filter(|&class| class != free.class)
 }
 
-/// Returns the characters beyond ASCII that lead from a state, and from that of a loop, to the latter.
-fn beyond_ascii((state, to): (u32, u32), machine: &Machine, known: &mut Known) -> Ranges {
-    if let Some(known) = known.beyond_ascii.get(&(state, to)) {
+/// Returns those of some characters that are beyond ASCII.
+fn beyond_ascii(chars: InLoop, machine: &Machine, known: &mut Known) -> Ranges {
+    if let Some(known) = known.beyond_ascii.get(&chars.states) {
         return known.clone();
     }
+    let to = chars.states.1;
     let lexer = machine.lexer();
     let both = |(a, b): (u32, u32), byte: u8| {
         let first = step(machine, a, byte);
@@ -491,8 +492,8 @@ fn beyond_ascii((state, to): (u32, u32), machine: &Machine, known: &mut Known) -
     let before = found.bytes();
     let most = MAX_PLACES_OF_TERMINALS;
     let finder = Finder::new(|at| at == (to, to), both, turns, found, most);
-    let beyond = finder.find(0x80, (state, to));
+    let beyond = finder.find(0x80, chars.states);
     known.bytes += 48 + found.bytes() - before + 8 * beyond.len();
-    known.beyond_ascii.insert((state, to), beyond.clone());
+    known.beyond_ascii.insert(chars.states, beyond.clone());
     beyond
 }

@@ -24,7 +24,7 @@ pub(super) struct Free {
 /// Characters that lead from a state and from that of a loop to the latter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct InLoop {
-    /// Those of ASCII, as bits.
+    /// The ones of ASCII, as bits.
     pub(super) ascii: u128,
     /// The state, and that of the loop, which tell the others.
     pub(super) states: (u32, u32),

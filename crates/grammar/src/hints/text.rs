@@ -13,7 +13,7 @@ use crate::hints::characters::Search;
 use crate::hints::finder::{CodePoints, Finder, LEAST_CHARS, MAX_PLACES, most, united};
 use crate::hints::known::{Alike, Characters, Known, TextKind};
 use crate::hints::values;
-use crate::machine::Machine;
+use crate::machine::{Machine, Ranges};
 use crate::run::caches::Caches;
 use crate::run::configs::{JSON, WALK};
 use crate::run::step::Steps;
@@ -69,6 +69,29 @@ impl<'a> Hints<'a> {
 
     fn step(&mut self, config: u32, byte: u8) -> u32 {
         Live::new(self.machine, self.caches).step(config, byte)
+    }
+
+    /// Returns the configuration behind a byte, and the least height of the stacks that was looked at.
+    pub(super) fn step_and_look(&mut self, config: u32, byte: u8) -> (u32, u32) {
+        self.caches.least_mut().anew();
+        let next = self.step(config, byte);
+        (next, self.caches.least_mut().height())
+    }
+
+    /// Returns the code points of characters that lead from a configuration to some targets, and begin with no lesser byte than
+    /// the first one. `step` takes a step; `found` is what was found out about the same targets before.
+    pub(super) fn code_points(
+        &mut self,
+        first: u8,
+        from: u32,
+        mut step: impl FnMut(&mut Self, u32, u8) -> Option<u32>,
+        is_target: impl Fn(u32) -> bool,
+        found: &mut CodePoints<u32>,
+    ) -> Ranges {
+        let this = RefCell::new(self);
+        let turns = |at| this.borrow().inner_turns(at);
+        let step = |at, byte| step(&mut this.borrow_mut(), at, byte);
+        Finder::new(is_target, step, turns, found, MAX_PLACES).find(first, from)
     }
 
     /// Returns the configuration behind a byte, if the topmost nodes alone tell: those of the
@@ -151,8 +174,7 @@ impl<'a> Hints<'a> {
         }
         let mut looked = u32::MAX;
         let mut step = |this: &mut Hints<'_>, at: u32, byte: u8| {
-            this.caches.least_mut().anew();
-            let next = this.step(at, byte);
+            let (next, height) = this.step_and_look(at, byte);
             // A byte that leads elsewhere at once, or nowhere, is no part of the loop. One that
             // leads back ends the same lexemes as before, if it ends no others.
             let counts = match next == config {
@@ -160,7 +182,7 @@ impl<'a> Hints<'a> {
                 false => byte >= 0x80 && next != 0,
             };
             if counts {
-                looked = looked.min(this.caches.least_mut().height());
+                looked = looked.min(height);
             }
             (next != 0).then_some(next)
         };
@@ -181,12 +203,8 @@ impl<'a> Hints<'a> {
                 united(ranges)
             }
             None => {
-                let this = RefCell::new(&mut *self);
-                let turns = |at| this.borrow().inner_turns(at);
-                let step = |at, byte| step(&mut this.borrow_mut(), at, byte);
-                let is_back = |at| at == config;
                 let mut found = CodePoints::default();
-                Finder::new(is_back, step, turns, &mut found, MAX_PLACES).find(0, config)
+                self.code_points(0, config, step, |at| at == config, &mut found)
             }
         };
         let Some(class) = self.machine.classes().id(ranges) else {

@@ -4,14 +4,13 @@
 //! For example, in `(/[a-z]+/ | /[^a-z]+/)*` any text may come, though each of its words is a lexeme. Otherwise a
 //! token with three words would be followed through three lexemes, and so most of a vocabulary.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
 use crate::completion::live::Live;
-use crate::hints::finder::{CodePoints, Finder, MAX_PLACES, common, push};
+use crate::hints::finder::{CodePoints, common, push};
 use crate::hints::known::{FreeWords, TextKind};
 use crate::hints::letters::{LETTERS, begins_lexemes, chain};
 use crate::hints::text::{AskedLevels, Hints};
@@ -86,23 +85,16 @@ impl Hints<'_> {
             TextKind::Like(_) | TextKind::Other => return None,
         };
         for way in chain.windows(2) {
-            let this = RefCell::new(&mut *self);
-            let step = |at, byte| {
-                let Hints {
-                    machine, caches, ..
-                } = &mut **this.borrow_mut();
-                caches.least_mut().anew();
-                let next = Live::new(machine, caches).step(at, byte);
+            let step = |this: &mut Hints<'_>, at, byte| {
+                let (next, height) = this.step_and_look(at, byte);
                 // A byte that leads elsewhere at once is no part of the text.
                 if next == way[1] || byte >= 0x80 && next != 0 {
-                    looked = looked.min(caches.least_mut().height());
+                    looked = looked.min(height);
                 }
                 (next != 0).then_some(next)
             };
-            let turns = |at| this.borrow().inner_turns(at);
             let mut found = CodePoints::default();
-            let is_next = |at| at == way[1];
-            let own = Finder::new(is_next, step, turns, &mut found, MAX_PLACES).find(0, way[0]);
+            let own = self.code_points(0, way[0], step, |at| at == way[1], &mut found);
             // The loop may take more, such as a mark behind a letter, which may not come here.
             let both = common(self.machine.classes().get(class), &own);
             class = self.machine.classes().id(both)?;
@@ -284,14 +276,9 @@ impl<'h, 'a> Closure<'h, 'a> {
     }
 
     fn step(&mut self, config: u32, byte: u8) -> u32 {
-        let Hints {
-            machine, caches, ..
-        } = &mut *self.hints;
-        let step = self.steps.entry((config, byte)).or_insert_with(|| {
-            caches.least_mut().anew();
-            let next = Live::new(machine, caches).step(config, byte);
-            (next, caches.least_mut().height())
-        });
+        let hints = &mut *self.hints;
+        let step = self.steps.entry((config, byte));
+        let step = step.or_insert_with(|| hints.step_and_look(config, byte));
         step.0
     }
 
@@ -313,19 +300,12 @@ impl<'h, 'a> Closure<'h, 'a> {
         let mut found = CodePoints::default();
         let mut beyond: Option<Ranges> = None;
         for &from in &*met {
-            let hints = RefCell::new(&mut **hints);
-            let step = |at, byte| {
-                let Hints {
-                    machine, caches, ..
-                } = &mut **hints.borrow_mut();
-                caches.least_mut().anew();
-                let next = Live::new(machine, caches).step(at, byte);
-                looked = looked.min(caches.least_mut().height());
+            let step = |hints: &mut Hints<'_>, at, byte| {
+                let (next, height) = hints.step_and_look(at, byte);
+                looked = looked.min(height);
                 (next != 0).then_some(next)
             };
-            let turns = |at| hints.borrow().inner_turns(at);
-            let is_met = |at| met.contains(&at);
-            let own = Finder::new(is_met, step, turns, &mut found, MAX_PLACES).find(0x80, from);
+            let own = hints.code_points(0x80, from, step, |at| met.contains(&at), &mut found);
             beyond = Some(match beyond {
                 Some(others) => common(&others, &own),
                 None => own,
