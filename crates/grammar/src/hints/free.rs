@@ -322,6 +322,9 @@ fn with_detours(ascii: u128, state: u32, to: u32, machine: &Machine) -> u128 {
     let is_in = |class: &usize| lexer.sets[*class].ascii() & ascii != 0;
     let all = lexer.ways(to).flat_map(|way| way.0).filter(has_ascii);
     let (mut chars, others): (Vec<usize>, Vec<usize>) = all.partition(is_in);
+    if others.is_empty() || others.len() > MOST_DETOURS {
+        return ascii;
+    }
     let beyond: Vec<usize> = (0..lexer.width())
         .filter(|&class| lexer.sets[class].meets(BEYOND_ASCII))
         .collect();
@@ -331,7 +334,7 @@ fn with_detours(ascii: u128, state: u32, to: u32, machine: &Machine) -> u128 {
         let is_alike = |&class: &usize| of_loop[class] == 0 || own[class] == of_loop[class];
         at != 0 && !lexer.is_trap(at) && beyond.iter().all(is_alike)
     };
-    if others.len() > MOST_DETOURS || !may_be_met(state) {
+    if !may_be_met(state) {
         return ascii;
     }
     let mut met: IndexSet<u32, FixedState> = IndexSet::from_iter([to, state]);
