@@ -334,9 +334,6 @@ fn with_detours(ascii: u128, state: u32, to: u32, machine: &Machine) -> u128 {
         let is_alike = |&class: &usize| of_loop[class] == 0 || own[class] == of_loop[class];
         at != 0 && !lexer.is_trap(at) && beyond.iter().all(is_alike)
     };
-    if !may_be_met(state) {
-        return ascii;
-    }
     let mut met: IndexSet<u32, FixedState> = IndexSet::from_iter([to, state]);
     for other in others {
         let before = met.len();
