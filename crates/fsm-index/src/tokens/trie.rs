@@ -407,13 +407,12 @@ const _: () = assert!(size_of::<Child>() == 32);
 impl<'a> Siblings<'a> {
     /// The numbers of the children of a node, or of the root's for `None`.
     pub(crate) fn of(self, node: Option<usize>) -> Range<u32> {
-        let (own, next) = match node {
-            Some(node) => (self.nodes.get(node), node + 1),
-            None => (None, 0),
-        };
-        let next = self.nodes.get(next);
-        let end = next.map_or(self.bytes.len() as u32, |next| next.children);
-        own.map_or(0, |own| own.children)..end
+        let end = self.bytes.len() as u32;
+        let start = |at: usize| self.nodes.get(at).map_or(end, |node| node.children);
+        match node {
+            Some(node) => start(node)..start(node + 1),
+            None => 0..start(0),
+        }
     }
 
     /// Returns the child with a byte, among children by their numbers. O(log children).

@@ -70,17 +70,10 @@ impl Hints<'_> {
         if !may_be_cut {
             return Some(any_text(best.class));
         }
-        let mut is_open = |class: ClassId, known: &mut Known| {
-            threads.iter().all(|thread| {
-                let lexes = self.caches.lexes_mut();
-                !thread.is_in_json() && stays_open(thread.place, class, machine, lexes, known)
-            })
-        };
-        let class = match is_open(best.class, self.known) {
-            true => Some(best.class),
-            false => in_loop(best, machine, self.known).filter(|&class| is_open(class, self.known)),
-        };
-        class.map(any_text)
+        let lex = |thread: &Thread| (!thread.is_in_json()).then_some(thread.place);
+        let places: Option<Vec<u32>> = threads.iter().map(lex).collect();
+        let free = open_text(best, &places?, machine, self.caches.lexes_mut(), self.known);
+        free.map(|free| any_text(free.class))
     }
 
     /// Tells whether no lexeme that has begun in a place may end where nothing can follow.
@@ -111,7 +104,7 @@ pub(super) fn free_of_lex(
     }
     let members = lexes[lex].members.iter().copied();
     let best = freest(members, machine, known);
-    let best = best.and_then(|free| open_text(free, lex, machine, lexes, known));
+    let best = best.and_then(|free| open_text(free, &[lex], machine, lexes, known));
     if known.free_of.len() <= at {
         known.free_of.resize(at + 1, None);
     }
@@ -132,22 +125,26 @@ pub(super) fn free_of_unignored(
     };
     let members = lexes[lex].members.iter().copied();
     let best = freest(members.filter(|&state| !is_ignored(state)), machine, known);
-    best.and_then(|free| open_text(free, lex, machine, lexes, known))
+    best.and_then(|free| open_text(free, &[lex], machine, lexes, known))
 }
 
-/// Returns the text of the larger class that [stays open](stays_open) behind a set.
+/// Returns the text of the larger class that [stays open](stays_open) behind all of some sets.
 fn open_text(
     free: Free,
-    lex: u32,
+    places: &[u32],
     machine: &Machine,
     lexes: &mut Lexes,
     known: &mut Known,
 ) -> Option<Free> {
-    if stays_open(lex, free.class, machine, lexes, known) {
+    let mut is_open = |class: ClassId, known: &mut Known| {
+        let mut places = places.iter();
+        places.all(|&lex| stays_open(lex, class, machine, lexes, known))
+    };
+    if is_open(free.class, known) {
         return Some(free);
     }
     let class = in_loop(free, machine, known)?;
-    stays_open(lex, class, machine, lexes, known).then_some(Free { class, ..free })
+    is_open(class, known).then_some(Free { class, ..free })
 }
 
 /// Returns the class with the most characters that lead on from a state: the first of several.

@@ -18,6 +18,7 @@ pub(super) struct Free {
     pub(super) class: ClassId,
     /// The number of its ASCII characters.
     pub(super) count: usize,
+    /// The ones of its characters that lead into a loop.
     pub(super) in_loop: InLoop,
 }
 
@@ -147,6 +148,7 @@ pub(crate) struct Known {
     pub(super) follows: HashMap<((u32, u32), u32), bool, FixedState>,
     /// By the state of a loop: the code points that lead there, from another state as well.
     pub(super) into_loops: HashMap<u32, CodePoints<(u32, u32)>, FixedState>,
+    /// By characters: the class of these.
     pub(super) classes: HashMap<InLoop, Option<ClassId>, FixedState>,
     /// By two states: the characters beyond ASCII that lead from both to the second one.
     pub(super) beyond_ascii: HashMap<(u32, u32), Ranges, FixedState>,

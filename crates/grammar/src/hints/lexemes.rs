@@ -104,6 +104,9 @@ impl<'a> Lexemes<'a> {
     /// Returns the number of the text that stacks grant at a place, or behind ignored text that ends there: behind a blank, say,
     /// names begin. 0 where it is proved.
     fn granted_from(&mut self, lex: u32, front: u32) -> u32 {
+        if !self.asks_stacks() && !self.machine.proof().has_unsure() {
+            return 0;
+        }
         let start = self.caches.stacks().next(front).start;
         let begins = self.begins_behind(lex, start);
         let mut granted = 0;
@@ -119,10 +122,8 @@ impl<'a> Lexemes<'a> {
     /// Tells whether letters lead from a place to one that is unsure, as into a comment: most tokens end there.
     fn leads_to_unsure(&mut self, lex: u32) -> bool {
         let letter = self.machine.lexer().classes[usize::from(LETTERS[0])];
-        self.machine.proof().has_unsure() && {
-            let next = self.lex_step(lex, letter);
-            next != 0 && self.lex(next).is_unsure()
-        }
+        let next = self.lex_step(lex, letter);
+        next != 0 && self.lex(next).is_unsure()
     }
 
     fn lexeme(&mut self, lex: u32, front: u32, granted: u32) -> Lexeme {
