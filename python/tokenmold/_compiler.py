@@ -59,6 +59,7 @@ class GrammarLimits(TypedDict, total=False):
     max_count: int | None
     max_depth: int | None
     max_parser_states: int | None
+    max_proof_work: int | None
     max_states: int | None
     max_terminal_states: int | None
     max_text_bytes: int | None
@@ -216,7 +217,8 @@ class Compiler(_tokenmold.Compiler):
         behind its texts (300,000), ``max_work`` of a compilation (40,000,000), ``max_parser_states`` (100,000),
         ``max_states`` of all terminals (200,000), ``max_terminal_states`` of one (50,000), ``max_count`` of a
         repetition (1,000,000), ``max_depth`` of groups (200), ``max_text_bytes`` of the grammar (4 MiB), and
-        ``max_cache_bytes`` of what is remembered (64 MiB).
+        ``max_cache_bytes`` of what is remembered (64 MiB). ``max_proof_work`` (3,000) is no bound of grammars: a proof that
+        texts can be finished which takes more is made on another thread, and masks take longer until it is there.
         """
         return self._grammar(text, dialect, json.dumps(_bounds(limits, GrammarLimits, "a grammar")))
 

@@ -18,7 +18,7 @@ use crate::completion::ways::Said;
 use crate::explain;
 use crate::hints::text::AskedLevels;
 use crate::hints::{tell_masks, values};
-use crate::proof;
+use crate::proof::{self, Effort};
 use crate::run::budgets::Taken;
 
 impl ByteAutomaton for GrammarAutomaton {
@@ -40,17 +40,17 @@ impl ByteAutomaton for GrammarAutomaton {
     }
 
     fn advance(&self, state: &mut State, bytes: &[u8], scratch: &mut Scratch) -> Result<(), usize> {
-        let (machine, learnt) = (&*self.machine, scratch.learnt());
+        let learnt = scratch.learnt();
         let before = learnt.caches().pause_walk();
-        let from = learnt.load(&state.saved, machine);
-        let mut live = learnt.live(machine);
+        let from = learnt.load(&state.saved);
+        let mut live = learnt.live();
         let mut taken = state.taken.clone();
-        let said = match machine.has_budgets() {
+        let said = match self.machine.has_budgets() {
             true => live.advance_counting(from, bytes, &mut taken),
             false => live.advance(from, bytes),
         };
         let said = said.map(|to| {
-            let saved = learnt.caches().save(to, machine);
+            let saved = learnt.save(to);
             *state = State { saved, taken };
         });
         learnt.caches().resume_walk(before);
@@ -58,18 +58,18 @@ impl ByteAutomaton for GrammarAutomaton {
     }
 
     fn end_token(&self, state: &State, scratch: &mut Scratch) -> Option<State> {
-        let (machine, learnt) = (&*self.machine, scratch.learnt());
+        let learnt = scratch.learnt();
         if state.taken.is_none() {
             return None;
         }
         let before = learnt.caches().pause_walk();
-        let config = learnt.load(&state.saved, machine);
+        let config = learnt.load(&state.saved);
         let mut ended = state.clone();
-        let closed = learnt.steps(machine).end_token(config, &mut ended.taken);
+        let closed = learnt.steps().end_token(config, &mut ended.taken);
         let is_live =
-            |config: &u32| !machine.checks_live() || learnt.live(machine).is_live(*config);
+            |config: &u32| !learnt.machine().checks_live() || learnt.live().is_live(*config);
         if let Some(closed) = closed.filter(is_live) {
-            ended.saved = learnt.caches().save(closed, machine);
+            ended.saved = learnt.save(closed);
         }
         learnt.caches().resume_walk(before);
         Some(ended)
@@ -94,12 +94,12 @@ impl ByteAutomaton for GrammarAutomaton {
     }
 
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
-        Cursor(scratch.learnt().begin_walk(&state.saved, &self.machine))
+        Cursor(scratch.newest().begin_walk(&state.saved))
     }
 
     #[inline]
     fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Cursor {
-        let mut live = scratch.learnt().live(&self.machine);
+        let mut live = scratch.learnt().live();
         Cursor(live.step(cursor.0, byte))
     }
 
@@ -140,12 +140,12 @@ impl ByteAutomaton for GrammarAutomaton {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
-        let mut keys = scratch.learnt().keys(&self.machine, horizon, depth);
+        let mut keys = scratch.learnt().keys(horizon, depth);
         keys.key(cursor.0, scope, out)
     }
 
     fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, scratch: &mut Scratch) -> Description {
-        let mut hints = scratch.learnt().hints(&self.machine);
+        let mut hints = scratch.learnt().hints();
         hints.describe(cursor.0, horizon)
     }
 
@@ -154,7 +154,8 @@ impl ByteAutomaton for GrammarAutomaton {
         let (Spot::Cursor(cursor) | Spot::Top(cursor)) = at else {
             return ByteSet::ALL;
         };
-        let value = values::unended(&self.machine, scratch.learnt().caches(), cursor.0);
+        let (machine, caches) = scratch.learnt().parts();
+        let value = values::unended(machine, caches, cursor.0);
         value.map_or(ByteSet::ALL, |mut value| match at {
             Spot::Top(_) => value.next_bytes_on_top(),
             _ => value.next_bytes(),
@@ -165,7 +166,8 @@ impl ByteAutomaton for GrammarAutomaton {
 impl Report<State> for GrammarAutomaton {
     fn place(&self, state: &State) -> Option<Place> {
         Some(self.at(state, |learnt, config| {
-            explain::place(&self.machine, learnt.caches(), config)
+            let (machine, caches) = learnt.parts();
+            explain::place(machine, caches, config)
         }))
     }
 
@@ -179,41 +181,38 @@ impl Leaf for GrammarAutomaton {
     const CURSORS_ARE_DENSE: bool = false;
 
     fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
-        cursor != Cursor::DEAD && scratch.learnt().steps(&self.machine).ends_at(cursor.0)
+        cursor != Cursor::DEAD && scratch.learnt().steps().ends_at(cursor.0)
     }
 }
 
 impl Lexemes<Scratch> for GrammarAutomaton {
     fn begun(&self, cursor: Cursor, scratch: &mut Scratch, out: &mut Vec<Lexeme>) -> bool {
-        scratch.learnt().lexemes(&self.machine).begun(cursor.0, out)
+        scratch.learnt().lexemes().begun(cursor.0, out)
     }
 
     fn place(&self, place: u32, scratch: &mut Scratch) -> LexemePlace {
-        scratch.learnt().lexemes(&self.machine).told(place)
+        scratch.learnt().lexemes().told(place)
     }
 
     fn number(&self, place: u32, scratch: &mut Scratch) -> u32 {
-        scratch.learnt().lexemes(&self.machine).number(place)
+        scratch.learnt().lexemes().number(place)
     }
 
     #[inline]
     fn step(&self, place: u32, byte: u8, scratch: &mut Scratch) -> u32 {
-        scratch.learnt().lexemes(&self.machine).step(place, byte)
+        scratch.learnt().lexemes().step(place, byte)
     }
 
     fn told(&self, number: u32, scratch: &mut Scratch) -> Arc<[u32]> {
-        scratch.learnt().lexemes(&self.machine).terminals(number)
+        scratch.learnt().lexemes().terminals(number)
     }
 
     fn answers(&self, below: u32, asked: &[u32], scratch: &mut Scratch) -> bool {
-        scratch
-            .learnt()
-            .lexemes(&self.machine)
-            .answers(below, asked)
+        scratch.learnt().lexemes().answers(below, asked)
     }
 
     fn behind(&self, below: u32, ended: &[u32], nodes: u32, scratch: &mut Scratch) -> LexemeBehind {
-        let mut lexemes = scratch.learnt().lexemes(&self.machine);
+        let mut lexemes = scratch.learnt().lexemes();
         lexemes.behind(below, ended, nodes)
     }
 }
@@ -236,12 +235,14 @@ impl PlainText<Scratch> for GrammarAutomaton {
         horizon: Horizon<'_>,
         scratch: &mut Scratch,
     ) -> Option<TextReader<'_>> {
+        // No more is proved of a grammar with values than when it was compiled.
         let value = values::sure_value(&self.machine, scratch.learnt().caches(), cursor.0);
         value?.reader(horizon)
     }
 
     fn cursor_at(&self, cursor: Cursor, at: TextAt, scratch: &mut Scratch) -> Cursor {
-        let value = values::value(&self.machine, scratch.learnt().caches(), cursor.0);
+        let (machine, caches) = scratch.learnt().parts();
+        let value = values::value(machine, caches, cursor.0);
         value.map_or(cursor, |mut value| value.cursor_at(at))
     }
 
@@ -250,9 +251,9 @@ impl PlainText<Scratch> for GrammarAutomaton {
         let (cursor, levels) = match at {
             Spot::Cursor(cursor) => (cursor, AskedLevels::All),
             Spot::Top(cursor) => (cursor, AskedLevels::Top),
-            Spot::Lexeme(place) => return learnt.lexemes(&self.machine).free_text(place),
+            Spot::Lexeme(place) => return learnt.lexemes().free_text(place),
         };
-        learnt.hints(&self.machine).free_text(cursor.0, levels)
+        learnt.hints().free_text(cursor.0, levels)
     }
 
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
@@ -263,7 +264,8 @@ impl PlainText<Scratch> for GrammarAutomaton {
         // If every split counts, each lexeme of a way to the end can be another text of its
         // terminal. Under greedy lexing that text must let the next one begin, too.
         let (lexer, tables) = (self.machine.lexer(), self.machine.tables());
-        !cfg.is_greedy || proof::prove(cfg, lexer, tables, usable(chars)).is_whole
+        let effort = Effort::endless();
+        !cfg.is_greedy || proof::prove(cfg, lexer, tables, usable(chars), &effort).is_whole
     }
 }
 
@@ -291,11 +293,11 @@ fn usable(chars: &[(u32, u32)]) -> ByteSet {
 
 impl Stack<Scratch> for GrammarAutomaton {
     fn depth_used(&self, scratch: &Scratch) -> usize {
-        scratch.depth_used(&self.machine)
+        scratch.depth_used()
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
-        let mut hints = scratch.learnt().hints(&self.machine);
+        let mut hints = scratch.learnt().hints();
         hints.step_on_top(cursor.0, byte).map(Cursor)
     }
 }
@@ -329,11 +331,10 @@ impl SpecialTokens<State, Scratch> for GrammarAutomaton {
     }
 
     fn advance(&self, state: &mut State, special: SpecialId) -> bool {
-        let machine = &*self.machine;
         let next = self.at(state, |learnt, config| {
-            let next = learnt.live(machine).step_special(config, special.0);
+            let next = learnt.live().step_special(config, special.0);
             (next != 0).then(|| State {
-                saved: learnt.caches().save(next, machine),
+                saved: learnt.save(next),
                 taken: Taken::default(),
             })
         });

@@ -64,6 +64,13 @@ enum Built {
     Costly(Error, Box<Cfg>),
 }
 
+/// The place where all texts of a grammar begin, and what was learnt to find it.
+struct FirstPlace {
+    learnt: Box<Learnt>,
+    start: State,
+    costly: Option<Costly>,
+}
+
 /// A place that a text has come to. Cloning it costs nothing.
 #[derive(Clone)]
 pub struct State {
@@ -72,44 +79,71 @@ pub struct State {
     taken: Taken,
 }
 
+impl FirstPlace {
+    fn new(machine: &Arc<Machine>, text: &str, config: &Config) -> Result<FirstPlace, Error> {
+        let mut learnt = Box::new(Learnt::new(machine.clone()));
+        let begin = learnt.steps().begin();
+        if machine.checks_live() && !learnt.live().is_live(begin) {
+            return Err(unfinished(machine, text));
+        }
+        Ok(FirstPlace {
+            start: State {
+                saved: learnt.save(begin),
+                taken: Taken::default(),
+            },
+            costly: probe(machine, learnt.caches(), begin, config.max_walk_work),
+            learnt,
+        })
+    }
+}
+
 impl GrammarAutomaton {
     fn new(cfg: Cfg, text: &str, config: &Config) -> Result<GrammarAutomaton, Error> {
-        let (error, mut cfg) = match GrammarAutomaton::of(cfg, text, config)? {
-            Built::Done(done) => return Ok(done),
-            Built::Costly(error, cfg) => (error, cfg),
+        let done = match GrammarAutomaton::of(cfg, text, config)? {
+            Built::Done(done) => done,
+            // Some are cheap when rules that need each other are one.
+            Built::Costly(error, mut cfg) => match cfg.unite() {
+                true => match GrammarAutomaton::of(*cfg, text, config) {
+                    Ok(Built::Done(done)) => done,
+                    _ => return Err(error),
+                },
+                false => return Err(error),
+            },
         };
-        // Some are cheap when rules that need each other are one.
-        if !cfg.unite() {
-            return Err(error);
-        }
-        match GrammarAutomaton::of(*cfg, text, config) {
-            Ok(Built::Done(done)) => Ok(done),
-            _ => Err(error),
-        }
+        done.pool.prove();
+        Ok(done)
     }
 
     fn of(cfg: Cfg, text: &str, config: &Config) -> Result<Built, Error> {
-        let machine = Machine::new(cfg, text, config)?;
+        let machine = Arc::new(Machine::new(cfg, text, config)?);
         if machine.is_greedy()
             && let Some(conflict) = proof::swallowed(machine.cfg(), machine.lexer())
         {
             return Err(swallowed(&machine, text, conflict));
         }
-        let mut learnt = Box::<Learnt>::default();
-        let begin = learnt.steps(&machine).begin();
-        if machine.checks_live() && !learnt.live(&machine).is_live(begin) {
-            return Err(unfinished(&machine, text));
+        let mut begun = FirstPlace::new(&machine, text, config)?;
+        // Masks may cost less where more is proved.
+        if begun.costly.is_some()
+            && let Some(proved) = machine.proved()
+        {
+            begun = FirstPlace::new(&Arc::new(proved), text, config)?;
         }
-        let start = State {
-            saved: learnt.caches().save(begin, &machine),
-            taken: Taken::default(),
-        };
-        if let Some(costly) = probe(&machine, learnt.caches(), begin, config.max_walk_work) {
+        let FirstPlace {
+            learnt,
+            start,
+            costly,
+        } = begun;
+        if let Some(costly) = costly {
             let error = too_costly(&machine, text, &costly, config);
-            return Ok(Built::Costly(error, Box::new(machine.into_cfg())));
+            // Then nobody else has the grammar.
+            drop(learnt);
+            return match Arc::into_inner(machine).and_then(Machine::into_cfg) {
+                Some(cfg) => Ok(Built::Costly(error, Box::new(cfg))),
+                None => Err(error),
+            };
         }
         Ok(Built::Done(GrammarAutomaton {
-            machine: Arc::new(machine),
+            machine,
             pool: Arc::new(Pool::of(learnt)),
             start,
             captures: None,
@@ -147,7 +181,8 @@ impl GrammarAutomaton {
     /// ```
     pub fn expected(&self, state: &State) -> Vec<String> {
         self.at(state, |learnt, config| {
-            explain::expected(&self.machine, learnt.caches(), config)
+            let (machine, caches) = learnt.parts();
+            explain::expected(machine, caches, config)
         })
     }
 
@@ -173,7 +208,8 @@ impl GrammarAutomaton {
             return None;
         }
         self.at(state, |learnt, config| {
-            explain::temperature(&self.machine, learnt.caches(), config)
+            let (machine, caches) = learnt.parts();
+            explain::temperature(machine, caches, config)
         })
     }
 
@@ -224,16 +260,17 @@ impl GrammarAutomaton {
         states.sum::<usize>() + self.pool.memory() + self.machine.lexer().memory() + captures
     }
 
-    /// Tells whether greedy lexing may forbid what must come, so that each step is looked at.
+    /// Tells whether greedy lexing may forbid what must come, so that each step is looked at. Waits until all is proved that
+    /// can be, see [`Config::max_proof_work`].
     pub fn checks_ends(&self) -> bool {
-        self.machine.checks_live()
+        self.pool.proved().checks_live()
     }
 
     /// Asks what a scratch knows of a state.
     fn at<T>(&self, state: &State, ask: impl FnOnce(&mut Learnt, u32) -> T) -> T {
         let mut scratch = self.scratch();
-        let learnt = scratch.learnt();
-        let config = learnt.load(&state.saved, &self.machine);
+        let learnt = scratch.newest();
+        let config = learnt.load(&state.saved);
         ask(learnt, config)
     }
 
@@ -244,8 +281,11 @@ impl GrammarAutomaton {
         let machine = &*self.machine;
         let may_be_forbidden = machine.is_greedy() || machine.lexer().guard_count() > 0;
         let way = self.at(state, |learnt, config| match may_be_forbidden {
-            true => learnt.live(machine).way(config, MAX_COMPLETION_SEARCH),
-            false => way(machine, learnt.caches(), config),
+            true => learnt.live().way(config, MAX_COMPLETION_SEARCH),
+            false => {
+                let (machine, caches) = learnt.parts();
+                way(machine, caches, config)
+            }
         });
         way.unwrap_or_default()
     }
@@ -331,6 +371,7 @@ impl fmt::Debug for State {
 
 #[cfg(test)]
 mod tests {
+    use fsm_index::{Guide, Index, IndexConfig, TokenId, VocabularyBuilder};
     use proptest::prelude::*;
 
     use super::*;
@@ -341,11 +382,67 @@ mod tests {
             max_walk_work: usize::MAX,
             // A table of a small grammar may be large.
             max_work: usize::MAX,
+            max_proof_work: 0,
             ..Config::default()
         };
         match GrammarAutomaton::of(cfg, text, &config) {
             Ok(Built::Done(done)) => Some(done),
             _ => None,
+        }
+    }
+
+    /// Reads a grammar and a text of it among the languages of the tests.
+    fn language(name: &str) -> [String; 2] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/languages/");
+        ["lark", "txt"].map(|end| std::fs::read_to_string(format!("{folder}{name}.{end}")).unwrap())
+    }
+
+    #[test]
+    fn masks_are_the_same_before_and_after_a_proof() {
+        for name in ["terraform", "jinja", "measured/nix", "measured/ruby"] {
+            let [grammar, program] = language(name);
+            let lowered = Grammar::lowered(&grammar, Dialect::Lark, &Config::default()).unwrap();
+            let begun = built(lowered, &grammar).unwrap();
+            let proved_at_once = Config {
+                max_proof_work: usize::MAX,
+                ..Config::default()
+            };
+            let proved = Grammar::compile(&grammar, Dialect::Lark, &proved_at_once).unwrap();
+            let mut builder = VocabularyBuilder::new();
+            let mut id = (0..).map(TokenId::new);
+            for byte in 0..=u8::MAX {
+                builder.text(id.next().unwrap(), [byte]).unwrap();
+            }
+            let pieces = program.as_bytes().windows(4).step_by(3);
+            let pieces: std::collections::BTreeSet<&[u8]> = pieces.collect();
+            for piece in pieces {
+                builder.text(id.next().unwrap(), piece).unwrap();
+            }
+            builder.end(id.next().unwrap()).unwrap();
+            let vocabulary = builder.build().unwrap();
+            let guide = |automaton: &GrammarAutomaton| {
+                let config = IndexConfig {
+                    fill: fsm_index::Fill::Lazy,
+                    ..IndexConfig::default()
+                };
+                Guide::new(Arc::new(
+                    Index::lazy(automaton.clone(), &vocabulary, &config).unwrap(),
+                ))
+            };
+            let (mut own, mut other) = (guide(&begun), guide(&proved));
+            for (at, &byte) in program.as_bytes().iter().enumerate() {
+                assert_eq!(own.mask().unwrap(), other.mask().unwrap(), "{name} at {at}");
+                let token = TokenId::new(u32::from(byte));
+                own.advance(token).unwrap();
+                other.advance(token).unwrap();
+                // The guide goes on with what is proved from here on.
+                let is_proved = begun.scratch().newest().machine().is_proved();
+                assert_eq!(is_proved, at >= program.len() / 2, "{name} at {at}");
+                if at + 1 == program.len() / 2 {
+                    assert!(begun.pool.proved().is_proved(), "{name}");
+                }
+            }
+            assert!(own.is_accepting(), "{name}");
         }
     }
 

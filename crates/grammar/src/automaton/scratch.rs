@@ -4,7 +4,7 @@
 //! knows the steps that both take.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fsm_index::Horizon;
 
@@ -23,16 +23,22 @@ use crate::run::step::Steps;
 const MAX_POOL: usize = 4;
 
 /// All that one scratch has learnt of a grammar.
-#[derive(Default)]
 pub(super) struct Learnt {
+    /// The grammar, with what is proved of it: what was learnt hangs on that.
+    machine: Arc<Machine>,
     caches: Caches,
     known: Known,
 }
 
-/// The memory of scratches that were given back.
-#[derive(Default)]
-#[allow(clippy::vec_box, reason = "a scratch takes its box as it is")]
-pub(super) struct Pool(Mutex<Vec<Box<Learnt>>>);
+/// The memory of scratches that were given back, and what is proved of the grammar by now.
+pub(super) struct Pool {
+    /// The grammar as it was compiled.
+    compiled: Arc<Machine>,
+    /// The same with all that can be proved, if that is more, from when it is proved.
+    proved: OnceLock<Option<Arc<Machine>>>,
+    #[allow(clippy::vec_box, reason = "a scratch takes its box as it is")]
+    free: Mutex<Vec<Box<Learnt>>>,
+}
 
 /// Working memory of a walk, which remembers what it learns about a grammar.
 pub struct Scratch {
@@ -41,16 +47,38 @@ pub struct Scratch {
 }
 
 impl Learnt {
+    pub(super) fn new(machine: Arc<Machine>) -> Learnt {
+        Learnt {
+            machine,
+            caches: Caches::default(),
+            known: Known::default(),
+        }
+    }
+
     /// Returns the number of a saved configuration. Forgets all before if too much is remembered.
-    pub(super) fn load(&mut self, saved: &Arc<Saved>, machine: &Machine) -> u32 {
+    pub(super) fn load(&mut self, saved: &Arc<Saved>) -> u32 {
         if let Some(known) = self.caches.known(saved) {
             return known;
         }
-        if self.bytes() > machine.max_cache_bytes() {
+        if self.bytes() > self.machine.max_cache_bytes() {
             self.caches.reset();
             self.known = Known::default();
         }
-        self.caches.load(saved, machine)
+        self.caches.load(saved, &self.machine)
+    }
+
+    /// Returns a configuration that outlives the scratch.
+    pub(super) fn save(&mut self, config: u32) -> Arc<Saved> {
+        self.caches.save(config, &self.machine)
+    }
+
+    pub(super) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Returns the grammar, and what is known of configurations.
+    pub(super) fn parts(&mut self) -> (&Machine, &mut Caches) {
+        (&self.machine, &mut self.caches)
     }
 
     pub(super) fn caches(&mut self) -> &mut Caches {
@@ -58,36 +86,31 @@ impl Learnt {
     }
 
     #[inline]
-    pub(super) fn steps<'a>(&'a mut self, machine: &'a Machine) -> Steps<'a> {
-        Steps::new(machine, &mut self.caches)
+    pub(super) fn steps(&mut self) -> Steps<'_> {
+        Steps::new(&self.machine, &mut self.caches)
     }
 
     #[inline]
-    pub(super) fn live<'a>(&'a mut self, machine: &'a Machine) -> Live<'a> {
-        Live::new(machine, &mut self.caches)
+    pub(super) fn live(&mut self) -> Live<'_> {
+        Live::new(&self.machine, &mut self.caches)
     }
 
-    pub(super) fn hints<'a>(&'a mut self, machine: &'a Machine) -> Hints<'a> {
-        Hints::new(machine, &mut self.caches, &mut self.known)
+    pub(super) fn hints(&mut self) -> Hints<'_> {
+        Hints::new(&self.machine, &mut self.caches, &mut self.known)
     }
 
-    pub(super) fn lexemes<'a>(&'a mut self, machine: &'a Machine) -> Lexemes<'a> {
-        Lexemes::new(machine, &mut self.caches, &mut self.known)
+    pub(super) fn lexemes(&mut self) -> Lexemes<'_> {
+        Lexemes::new(&self.machine, &mut self.caches, &mut self.known)
     }
 
-    pub(super) fn keys<'a>(
-        &'a mut self,
-        machine: &'a Machine,
-        horizon: Horizon<'a>,
-        depth: usize,
-    ) -> Keys<'a> {
-        Keys::new(machine, &mut self.caches, horizon, depth)
+    pub(super) fn keys<'a>(&'a mut self, horizon: Horizon<'a>, depth: usize) -> Keys<'a> {
+        Keys::new(&self.machine, &mut self.caches, horizon, depth)
     }
 
     /// Begins a walk. Returns the configuration as it is there.
-    pub(super) fn begin_walk(&mut self, saved: &Arc<Saved>, machine: &Machine) -> u32 {
-        let config = self.load(saved, machine);
-        let config = self.steps(machine).begin_walk(config);
+    pub(super) fn begin_walk(&mut self, saved: &Arc<Saved>) -> u32 {
+        let config = self.load(saved);
+        let config = self.steps().begin_walk(config);
         self.known.begin_walk(self.caches.height(config));
         config
     }
@@ -100,35 +123,80 @@ impl Learnt {
 impl Pool {
     /// Makes a pool with the memory that has compiled a grammar.
     pub(super) fn of(learnt: Box<Learnt>) -> Pool {
-        Pool(Mutex::new(vec![learnt]))
+        Pool {
+            compiled: learnt.machine.clone(),
+            proved: OnceLock::new(),
+            free: Mutex::new(vec![learnt]),
+        }
+    }
+
+    /// Returns the grammar with what is proved of it by now.
+    fn newest(&self) -> &Arc<Machine> {
+        let proved = self.proved.get().and_then(Option::as_ref);
+        proved.unwrap_or(&self.compiled)
+    }
+
+    /// Returns the grammar with all that can be proved of it: proves it, or waits until that is done.
+    pub(super) fn proved(&self) -> &Machine {
+        let proved = || self.compiled.proved().map(Arc::new);
+        let proved = self.proved.get_or_init(proved).as_ref();
+        proved.unwrap_or(&self.compiled)
+    }
+
+    /// Begins to prove what compiling has left, on another thread if there are such. Nobody waits for it, and nothing is proved of
+    /// a grammar that is gone before.
+    pub(super) fn prove(self: &Arc<Pool>) {
+        if self.compiled.is_proved() {
+            return;
+        }
+        let pool = Arc::downgrade(self);
+        let prove = move || {
+            if let Some(pool) = pool.upgrade() {
+                pool.proved();
+            }
+        };
+        #[cfg(feature = "rayon")]
+        rayon::spawn(prove);
+        #[cfg(not(feature = "rayon"))]
+        prove();
     }
 
     /// Returns a scratch, which comes back when it is dropped.
     pub(super) fn scratch(self: &Arc<Pool>) -> Scratch {
-        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         Scratch {
-            learnt: Some(pool.pop().unwrap_or_default()),
+            learnt: free.pop(),
             home: self.clone(),
         }
     }
 
     /// Returns the bytes that it takes, about.
     pub(super) fn memory(&self) -> usize {
-        let pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pool.iter().map(|learnt| learnt.bytes()).sum()
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.iter().map(|learnt| learnt.bytes()).sum()
     }
 }
 
 impl Scratch {
     #[inline]
     pub(super) fn learnt(&mut self) -> &mut Learnt {
-        self.learnt.get_or_insert_default()
+        let home = &self.home;
+        let new = || Box::new(Learnt::new(home.newest().clone()));
+        self.learnt.get_or_insert_with(new)
+    }
+
+    /// Returns the memory for a new walk: another one if more was proved since, because what was learnt hangs on that.
+    pub(super) fn newest(&mut self) -> &mut Learnt {
+        let newest = self.home.newest();
+        self.learnt
+            .take_if(|learnt| !Arc::ptr_eq(&learnt.machine, newest));
+        self.learnt()
     }
 
     /// Returns the number of levels that the walk has looked at.
-    pub(super) fn depth_used(&self, machine: &Machine) -> usize {
+    pub(super) fn depth_used(&self) -> usize {
         let learnt = self.learnt.as_ref();
-        learnt.map_or(1, |learnt| learnt.caches.depth_used(machine))
+        learnt.map_or(1, |learnt| learnt.caches.depth_used(&learnt.machine))
     }
 
     /// Returns the number of places in JSON that outlive walks.
@@ -141,9 +209,10 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Some(learnt) = self.learnt.take() {
-            let mut pool = self.home.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if pool.len() < MAX_POOL {
-                pool.push(learnt);
+            let free = self.home.free.lock();
+            let mut free = free.unwrap_or_else(PoisonError::into_inner);
+            if free.len() < MAX_POOL {
+                free.push(learnt);
             }
         }
     }

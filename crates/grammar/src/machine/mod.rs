@@ -6,7 +6,7 @@
 mod classes;
 mod numbers;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{ByteAutomaton as _, ByteSet, MAX_COMPLETION};
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
@@ -16,7 +16,7 @@ use crate::compile::lexer::Lexer;
 use crate::compile::lr::{self, Tables};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
-use crate::proof::{self, Origins, Proof};
+use crate::proof::{self, Effort, Origins, Proof};
 
 pub(crate) use self::classes::{Classes, Ranges};
 pub(crate) use self::numbers::Numbers;
@@ -25,14 +25,21 @@ pub(crate) use self::numbers::Numbers;
 /// terminals each, because each may take a few megabytes.
 const MAX_JSON_SCRATCHES: usize = 16;
 
-/// A compiled grammar.
+/// A compiled grammar, with what is proved of it.
 pub(crate) struct Machine {
+    fixed: Arc<Fixed>,
+    proof: Proof,
+    /// True if nothing more can be proved.
+    is_proved: bool,
+    numbers: Numbers,
+}
+
+/// The tables of a grammar, whatever is proved of it.
+struct Fixed {
     cfg: Cfg,
     lexer: Lexer,
     tables: Tables,
-    proof: Proof,
     classes: Classes,
-    numbers: Numbers,
     /// By nonterminal: the line of its rule, from 1; 0 where there is none.
     lines: Box<[usize]>,
     has_json: bool,
@@ -81,8 +88,14 @@ impl Machine {
         if is_too_long(tables.least[tables.whole as usize]) {
             return Err(too_long(&cfg, &tables, text));
         }
+        // Which hints are given when some lexemes are lazy hangs on the proof.
+        let has_lazy = cfg.terminals.iter().any(|terminal| terminal.is_lazy);
+        let effort = match has_lazy {
+            true => Effort::endless(),
+            false => Effort::new(config.max_proof_work),
+        };
         let proof = match cfg.is_greedy {
-            true => proof::prove(&cfg, &lexer, &tables, ByteSet::ALL),
+            true => proof::prove(&cfg, &lexer, &tables, ByteSet::ALL, &effort),
             false => proof::prove_guards(&cfg, &lexer, &tables),
         };
         let breaks: Vec<usize> = text.match_indices('\n').map(|found| found.0).collect();
@@ -90,13 +103,11 @@ impl Machine {
             true => 0,
             false => breaks.partition_point(|&at| at < rule.at) + 1,
         };
-        Ok(Machine {
+        let fixed = Fixed {
             lines: cfg.rules.iter().map(line).collect(),
             lexer,
             tables,
-            proof,
             classes: Classes::default(),
-            numbers: Numbers::default(),
             has_json: cfg.has_json(),
             has_budgets: cfg
                 .terminals
@@ -105,27 +116,55 @@ impl Machine {
             cfg,
             max_cache_bytes: config.max_cache_bytes,
             json_scratches: Mutex::default(),
+        };
+        Ok(Machine {
+            fixed: Arc::new(fixed),
+            proof,
+            is_proved: !effort.is_over(),
+            numbers: Numbers::default(),
+        })
+    }
+
+    /// Tells whether nothing more can be proved.
+    pub(crate) fn is_proved(&self) -> bool {
+        self.is_proved
+    }
+
+    /// Returns the same grammar with all that can be proved of it. `None` if that is no more.
+    pub(crate) fn proved(&self) -> Option<Machine> {
+        if self.is_proved {
+            return None;
+        }
+        let Fixed {
+            cfg, lexer, tables, ..
+        } = &*self.fixed;
+        let proof = proof::prove(cfg, lexer, tables, ByteSet::ALL, &Effort::endless());
+        proof.is_better(&self.proof).then(|| Machine {
+            fixed: self.fixed.clone(),
+            proof,
+            is_proved: true,
+            numbers: self.numbers.others(),
         })
     }
 
     #[inline]
     pub(crate) fn cfg(&self) -> &Cfg {
-        &self.cfg
+        &self.fixed.cfg
     }
 
-    /// Returns the grammar, to be rewritten.
-    pub(crate) fn into_cfg(self) -> Cfg {
-        self.cfg
+    /// Returns the grammar, to be rewritten; `None` if others need it.
+    pub(crate) fn into_cfg(self) -> Option<Cfg> {
+        Arc::into_inner(self.fixed).map(|fixed| fixed.cfg)
     }
 
     #[inline]
     pub(crate) fn lexer(&self) -> &Lexer {
-        &self.lexer
+        &self.fixed.lexer
     }
 
     #[inline]
     pub(crate) fn tables(&self) -> &Tables {
-        &self.tables
+        &self.fixed.tables
     }
 
     #[inline]
@@ -135,7 +174,7 @@ impl Machine {
 
     /// Returns the classes of characters that descriptions name.
     pub(crate) fn classes(&self) -> &Classes {
-        &self.classes
+        &self.fixed.classes
     }
 
     /// Returns the numbers of places in lexemes.
@@ -145,37 +184,37 @@ impl Machine {
 
     /// Returns the line of a nonterminal's rule, from 1; 0 where there is none.
     pub(crate) fn line(&self, rule: u32) -> usize {
-        self.lines[rule as usize]
+        self.fixed.lines[rule as usize]
     }
 
     /// Returns the bytes that one scratch may remember.
     pub(crate) fn max_cache_bytes(&self) -> usize {
-        self.max_cache_bytes
+        self.fixed.max_cache_bytes
     }
 
     /// Tells whether the longest match counts.
     #[inline]
     pub(crate) fn is_greedy(&self) -> bool {
-        self.cfg.is_greedy
+        self.cfg().is_greedy
     }
 
     /// Tells whether some terminal is of JSON.
     #[inline]
     pub(crate) fn has_json(&self) -> bool {
-        self.has_json
+        self.fixed.has_json
     }
 
     /// Tells whether some lexemes have a budget of tokens.
     #[inline]
     pub(crate) fn has_budgets(&self) -> bool {
-        self.has_budgets
+        self.fixed.has_budgets
     }
 
     /// Returns those of the states of terminals that have read the same text which perhaps cannot be finished, if
     /// that has begun in one of some contexts.
     pub(crate) fn unsure_among(&self, states: &[u32], origins: Origins) -> Box<[u32]> {
         self.proof
-            .unsure_among(states, origins, &self.cfg, &self.lexer)
+            .unsure_among(states, origins, self.cfg(), self.lexer())
     }
 
     /// Tells whether greedy lexing, or ignored text that goes as far as it can, may leave
@@ -187,7 +226,7 @@ impl Machine {
 
     /// Returns the automaton of a terminal of JSON.
     pub(crate) fn json(&self, terminal: u32) -> Option<&SchemaAutomaton> {
-        match &self.cfg.terminals[terminal as usize].matter {
+        match &self.cfg().terminals[terminal as usize].matter {
             Matter::Json(automaton) => Some(automaton),
             _ => None,
         }
@@ -199,7 +238,7 @@ impl Machine {
         let Some(automaton) = self.json(terminal) else {
             return false;
         };
-        let lock = || self.json_scratches.lock();
+        let lock = || self.fixed.json_scratches.lock();
         let mut pool = lock().unwrap_or_else(PoisonError::into_inner);
         let known = pool.iter().position(|known| known.0 == terminal);
         let known = known.map(|at| pool.swap_remove(at).1);

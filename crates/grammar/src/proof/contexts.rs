@@ -10,6 +10,7 @@ use foldhash::fast::FixedState;
 use indexmap::{IndexMap, IndexSet};
 
 use super::bits::{Bits, ClassSet};
+use super::effort::{Effort, Task};
 use super::followers::Followers;
 use super::found::Found;
 use super::told::{KnownSet, Matters, Told};
@@ -116,11 +117,11 @@ impl Contexts {
     /// One for each group of lexemes that a text may be, with all that follow them. Ignored text
     /// leaves a context as it is.
     pub(super) fn behind_lexemes(
-        cfg: &Cfg,
-        lexer: &Lexer,
+        task: Task<'_>,
         followers: &Followers,
         found: &mut Found,
     ) -> Result<Contexts, Untold> {
+        let (cfg, lexer) = (task.cfg, task.lexer);
         let is_json = |matter: &Matter| matches!(matter, Matter::Json(_));
         if cfg.terminals.iter().any(|one| is_json(&one.matter)) {
             return Err(Untold::TooMuch);
@@ -134,7 +135,7 @@ impl Contexts {
             used: IndexSet::default(),
         };
         let mut told = Told::new(cfg, lexer, followers);
-        let is_found = contexts.find(&mut told, found).is_some();
+        let is_found = contexts.find(&mut told, task.effort, found).is_some();
         if !told.mixed_brackets.is_empty() {
             return Err(Untold::Brackets(told.mixed_brackets));
         }
@@ -153,7 +154,7 @@ impl Contexts {
 
     /// Finds all that come behind lexemes. `None` if there are too many, or brackets of which a text does not tell that they are
     /// open.
-    fn find(&mut self, told: &mut Told<'_>, found: &mut Found) -> Option<()> {
+    fn find(&mut self, told: &mut Told<'_>, effort: &Effort, found: &mut Found) -> Option<()> {
         let (cfg, followers, any) = (told.cfg, told.followers, told.any);
         // There are two contexts at the beginning, because ignored text may be missing there.
         self.add(told, followers.first.clone(), &any, found)?;
@@ -167,7 +168,9 @@ impl Contexts {
             }
         }
         while let Some(context) = self.all.values().position(|own| !own.open.is_empty()) {
+            let known = self.met.len() + found.all.len();
             self.meet(told, context as u32, found)?;
+            effort.take(self.met.len() + found.all.len() - known)?;
             let is_over = self.all.len() > MAX_CONTEXTS || self.met.len() > MAX_MET;
             if is_over || found.all.len() > MAX_SETS {
                 return None;

@@ -190,7 +190,7 @@ impl Pairs {
         })
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.first[self.first.len() - 1]
     }
 

@@ -6,6 +6,7 @@ mod bits;
 mod brackets;
 mod conflict;
 mod contexts;
+mod effort;
 mod followers;
 mod found;
 mod guards;
@@ -34,6 +35,8 @@ use self::bits::{Bits, ClassSet};
 use self::brackets::BracketKind;
 pub(crate) use self::conflict::{Conflict, swallowed};
 use self::contexts::Met;
+pub(crate) use self::effort::Effort;
+use self::effort::{STATES_OF_A_SET, Task};
 use self::followers::{Followers, followers, landings};
 pub(crate) use self::guards::prove_guards;
 use self::local::{Asked, Pairs, local};
@@ -139,6 +142,36 @@ impl Proof {
         }
     }
 
+    /// Returns a proof of more, where less is read side by side because it is told apart what may come.
+    fn told_apart(&self, mut ways: WaysToTell<'_>, targets: &Targets<'_>) -> Option<Proof> {
+        let detail = match ways.usable() == ByteSet::ALL {
+            true => Detail::Places,
+            false => Detail::States,
+        };
+        let mut best: Option<Proof> = None;
+        for way in [
+            By::Bracket(BracketKind::Terminal),
+            By::Bracket(BracketKind::Production),
+            By::Text,
+        ] {
+            let proof = best.as_ref().unwrap_or(self);
+            let is_found = proof.is_whole || (proof.is_all_safe && proof.unsure.has_few());
+            // Brackets tell more apart.
+            let is_needless = way == By::Text && proof.is_all_safe;
+            if is_found || is_needless || ways.is_over() {
+                continue;
+            }
+            if let Some((uses, apart)) = ways.tell(way) {
+                let mut better = Proof::without(apart.cfg);
+                better.find(&apart, &uses, targets, detail);
+                if better.is_better(proof) {
+                    best = Some(better);
+                }
+            }
+        }
+        best
+    }
+
     /// Finds which states can be finished but in unsure places.
     fn find_places(
         &mut self,
@@ -148,7 +181,9 @@ impl Proof {
         targets: &Targets<'_>,
     ) {
         for asked in [Asked::Everywhere, Asked::Somewhere] {
+            let work = sets.contexts().met().len() + pairs.count() / STATES_OF_A_SET;
             if !self.is_all_safe
+                && sets.effort.take(work).is_some()
                 && let Some(local) = local(sets, pairs, followers, self.narrow.as_ref(), asked)
                 && let Some(adjacent) = Adjacent::new(&local.rows)
             {
@@ -162,8 +197,9 @@ impl Proof {
         }
     }
 
-    /// Tells whether more can be finished than another proof says.
-    fn is_better(&self, other: &Proof) -> bool {
+    /// Tells whether more can be finished than another proof says. One that leaves some stacks out is no better than another:
+    /// masks look at all of them then.
+    pub(crate) fn is_better(&self, other: &Proof) -> bool {
         let is_less = || !other.is_all_safe || self.unsure.is_less(&other.unsure);
         self.is_whole || (self.is_all_safe && is_less())
     }
@@ -300,7 +336,10 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
         }
     }
     let mut all_seconds = Seconds::new(sets, followers);
+    let mut work = 0;
     for met in sets.contexts().met() {
+        let done = std::mem::replace(&mut work, places.tests / STATES_OF_A_SET);
+        sets.effort.take(work - done)?;
         if places.tests > MAX_PLACES {
             return None;
         }
@@ -492,51 +531,39 @@ impl Places<'_> {
     }
 }
 
-/// Proves what can be finished by some bytes, whichever came before.
-pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) -> Proof {
+/// Proves what can be finished by some bytes, whichever came before: as much as some effort is enough for, or the little that
+/// takes none.
+pub(crate) fn prove(
+    cfg: &Cfg,
+    lexer: &Lexer,
+    tables: &Tables,
+    usable: ByteSet,
+    effort: &Effort,
+) -> Proof {
     let mut proof = Proof::without(cfg);
     // A lexeme that must be followed by something may come where nothing follows; and ignored text that
     // comes once may stand where it would have to come again.
     if lexer.has_open_ends || cfg.ignores_once.contains(&true) {
         return proof;
     }
-    let all = Rc::new(followers(cfg));
-    let Some(sets) = Sets::new(cfg, lexer, usable) else {
+    let little = Task {
+        cfg,
+        lexer,
+        usable,
+        effort: &Effort::endless(),
+    };
+    let Some(sets) = Sets::new(little) else {
         return proof;
     };
+    let all = Rc::new(followers(cfg));
     let targets = Targets::new(tables);
     proof.find(&sets, &all, &targets, Detail::States);
     if proof.is_whole {
         return proof;
     }
-    let detail = match usable == ByteSet::ALL {
-        true => Detail::Places,
-        false => Detail::States,
-    };
-    // Less is read side by side where it is told apart what may come.
-    let mut ways = WaysToTell::new(cfg, lexer, tables, usable, all);
-    for way in [
-        By::Bracket(BracketKind::Terminal),
-        By::Bracket(BracketKind::Production),
-        By::Text,
-    ] {
-        let is_found = proof.is_whole || (proof.is_all_safe && proof.unsure.has_few());
-        // Brackets tell more apart.
-        let is_needless = way == By::Text && proof.is_all_safe;
-        if is_found || is_needless {
-            continue;
-        }
-        if let Some((uses, apart)) = ways.tell(way) {
-            let mut better = Proof::without(cfg);
-            better.find(&apart, &uses, &targets, detail);
-            let is_better = match way {
-                By::Text => better.is_whole || better.narrow.is_some() || proof.narrow.is_none(),
-                By::Bracket(_) => better.is_better(&proof),
-            };
-            if is_better {
-                proof = better;
-            }
-        }
+    let ways = WaysToTell::new(Task { effort, ..little }, tables, all);
+    match proof.told_apart(ways, &targets) {
+        Some(better) if !effort.is_over() => better,
+        _ => proof,
     }
-    proof
 }

@@ -7,12 +7,12 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use foldhash::fast::FixedState;
-use fsm_index::ByteSet;
 use indexmap::IndexMap;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::bits::{Bits, ClassSet, JSON, NOWHERE};
 use super::contexts::{Contexts, Met, Untold};
+use super::effort::{Effort, Task};
 use super::followers::Followers;
 use super::found::Found;
 use super::json;
@@ -64,6 +64,7 @@ pub(super) struct Bridge {
 pub(super) struct Sets<'a> {
     pub(super) cfg: &'a Cfg,
     pub(super) lexer: &'a Lexer,
+    pub(super) effort: &'a Effort,
     /// The classes that a way to the end may take.
     usable: ClassSet,
     /// See [`Sets::usable_turns`].
@@ -77,31 +78,26 @@ pub(super) struct Sets<'a> {
 
 impl<'a> Sets<'a> {
     /// All terminals may come everywhere. `None` if there are too many sets.
-    pub(super) fn new(cfg: &'a Cfg, lexer: &'a Lexer, usable: ByteSet) -> Option<Sets<'a>> {
-        let mut found = Found::new(begins_json(cfg, lexer));
-        let contexts = Contexts::one(cfg, lexer, &mut found)?;
-        Some(Sets::of(cfg, lexer, usable, found, contexts))
+    pub(super) fn new(task: Task<'a>) -> Option<Sets<'a>> {
+        let mut found = Found::new(begins_json(task.cfg, task.lexer));
+        let contexts = Contexts::one(task.cfg, task.lexer, &mut found)?;
+        Some(Sets::of(task, found, contexts))
     }
 
     /// All that may come behind lexemes is told apart, but a JSON value, which no set tells apart.
-    pub(super) fn told_apart(
-        cfg: &'a Cfg,
-        lexer: &'a Lexer,
-        usable: ByteSet,
-        followers: &Followers,
-    ) -> Result<Sets<'a>, Untold> {
+    pub(super) fn told_apart(task: Task<'a>, followers: &Followers) -> Result<Sets<'a>, Untold> {
         let mut found = Found::new(None);
-        let contexts = Contexts::behind_lexemes(cfg, lexer, followers, &mut found)?;
-        Ok(Sets::of(cfg, lexer, usable, found, contexts))
+        let contexts = Contexts::behind_lexemes(task, followers, &mut found)?;
+        Ok(Sets::of(task, found, contexts))
     }
 
-    fn of(
-        cfg: &'a Cfg,
-        lexer: &'a Lexer,
-        usable: ByteSet,
-        found: Found,
-        contexts: Contexts,
-    ) -> Sets<'a> {
+    fn of(task: Task<'a>, found: Found, contexts: Contexts) -> Sets<'a> {
+        let Task {
+            cfg,
+            lexer,
+            usable,
+            effort,
+        } = task;
         let lazy = |state: &u32| {
             lexer.accepting[*state as usize]
                 && cfg.terminals[lexer.terminal[*state as usize] as usize].is_lazy
@@ -115,6 +111,7 @@ impl<'a> Sets<'a> {
         Sets {
             cfg,
             lexer,
+            effort,
             usable,
             usable_turns: (0..lexer.width()).filter(differs).collect(),
             found,

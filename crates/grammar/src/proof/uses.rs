@@ -13,6 +13,7 @@ use foldhash::fast::FixedState;
 
 use super::bits::Bits;
 use super::brackets::BracketKind;
+use super::effort::Task;
 use super::followers::{Followers, Nesting, Shifts, UseParser, landings};
 use super::safe::Below;
 use super::split::Split;
@@ -54,16 +55,13 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
 
 /// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `None` if there are no
 /// such, or too many.
-pub(super) fn by_bracket(
-    cfg: &Cfg,
-    lexer: &Lexer,
-    kind: BracketKind,
-    lost: &Bits,
-) -> Option<Followers> {
+pub(super) fn by_bracket(task: Task<'_>, kind: BracketKind, lost: &Bits) -> Option<Followers> {
+    let (cfg, lexer) = (task.cfg, task.lexer);
     let wide = wide(cfg, lexer)?;
     let (split, symbols, rules) = Split::new(cfg, lexer, &wide, kind, lost)?.into_parts();
     let least = vec![1; symbols.len()];
     let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
+    task.effort.take(tables.states.len())?;
     let mut followers = followers(cfg, &tables, symbols, |_, state, _| state)?;
     if let Some(parser) = &mut followers.parser {
         parser.tables = Some(tables);

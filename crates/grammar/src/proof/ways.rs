@@ -9,11 +9,10 @@ use fsm_index::ByteSet;
 use super::bits::Bits;
 use super::brackets::BracketKind;
 use super::contexts::Untold;
+use super::effort::Task;
 use super::followers::Followers;
 use super::sets::Sets;
 use super::uses;
-use crate::compile::cfg::Cfg;
-use crate::compile::lexer::Lexer;
 use crate::compile::lr::Tables;
 
 /// The most times that brackets are found anew, without those of which a text does not tell that they are open, because Elixir
@@ -37,10 +36,8 @@ pub(super) type ToldApart<'a> = (Rc<Followers>, Sets<'a>);
 
 /// The grammar of which it is told apart what may come.
 pub(super) struct WaysToTell<'a> {
-    cfg: &'a Cfg,
-    lexer: &'a Lexer,
+    task: Task<'a>,
     tables: &'a Tables,
-    usable: ByteSet,
     /// The uses where nothing is told apart.
     all: Rc<Followers>,
     /// The uses of the way before, which need not be looked at again.
@@ -52,23 +49,25 @@ pub(super) struct WaysToTell<'a> {
 }
 
 impl<'a> WaysToTell<'a> {
-    pub(super) fn new(
-        cfg: &'a Cfg,
-        lexer: &'a Lexer,
-        tables: &'a Tables,
-        usable: ByteSet,
-        all: Rc<Followers>,
-    ) -> WaysToTell<'a> {
+    pub(super) fn new(task: Task<'a>, tables: &'a Tables, all: Rc<Followers>) -> WaysToTell<'a> {
         WaysToTell {
-            cfg,
-            lexer,
+            task,
             tables,
-            usable,
             all,
             before: None,
-            lost: Bits::new(cfg.terminals.len()),
+            lost: Bits::new(task.cfg.terminals.len()),
             anew: 0,
         }
+    }
+
+    /// Returns the bytes that a way to the end may take.
+    pub(super) fn usable(&self) -> ByteSet {
+        self.task.usable
+    }
+
+    /// Tells whether it takes more effort than there is.
+    pub(super) fn is_over(&self) -> bool {
+        self.task.effort.is_over()
     }
 
     /// Tells uses apart in one way. `None` if it tells none apart, or not others than the way before, or too many.
@@ -76,12 +75,12 @@ impl<'a> WaysToTell<'a> {
         match way {
             By::Bracket(kind) => self.by_bracket(kind),
             By::Text => {
-                let uses = uses::by_text(self.cfg, self.lexer, self.tables);
+                let uses = uses::by_text(self.task.cfg, self.task.lexer, self.tables);
                 let uses = uses.map_or_else(|| self.all.clone(), Rc::new);
                 if self.is_known(&uses) {
                     return None;
                 }
-                let sets = Sets::told_apart(self.cfg, self.lexer, self.usable, &uses);
+                let sets = self.told_apart(&uses);
                 Some((uses, sets.ok()?))
             }
         }
@@ -93,15 +92,23 @@ impl<'a> WaysToTell<'a> {
         before.is_some_and(|before| before.is_like(uses))
     }
 
+    fn told_apart(&self, uses: &Followers) -> Result<Sets<'a>, Untold> {
+        Sets::told_apart(self.task, uses)
+    }
+
+    fn uses_by_bracket(&self, kind: BracketKind) -> Option<Followers> {
+        uses::by_bracket(self.task, kind, &self.lost)
+    }
+
     /// Tells uses apart by brackets, but those of which a text does not tell that they are open.
     fn by_bracket(&mut self, kind: BracketKind) -> Option<ToldApart<'a>> {
-        let mut uses = uses::by_bracket(self.cfg, self.lexer, kind, &self.lost)?;
+        let mut uses = self.uses_by_bracket(kind)?;
         if self.is_known(&uses) {
             return None;
         }
         let mut united = 0;
         loop {
-            match Sets::told_apart(self.cfg, self.lexer, self.usable, &uses) {
+            match self.told_apart(&uses) {
                 Err(Untold::Levels(levels)) if united < MAX_UNITED => {
                     uses.unite(&levels);
                     united += 1;
@@ -112,7 +119,7 @@ impl<'a> WaysToTell<'a> {
                     if self.anew > MAX_ANEW {
                         return None;
                     }
-                    uses = uses::by_bracket(self.cfg, self.lexer, kind, &self.lost)?;
+                    uses = self.uses_by_bracket(kind)?;
                 }
                 sets => {
                     let uses = Rc::new(uses);
