@@ -107,16 +107,22 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         let mut following = Following::default();
         self.follow(lexemes, &begun, &part, work, &mut following);
         let mut followed = 0;
+        let is_too_much = |part: &LexemePart| {
+            part.set_wide();
+            self.known.note_split(false);
+            Ok(None)
+        };
         while let Some((lexeme, rests)) = following.open.pop() {
             followed += 1;
             if followed > max_ends || work.walker.visited() - before > max_visited {
-                part.set_wide();
-                self.known.note_split(false);
-                return Ok(None);
+                return is_too_much(&part);
             }
             // To ask the stacks costs about as much as a node.
             work.meter.walked(1)?;
             let inner = self.part_of_rests(lexemes, lexeme, &rests, work)?;
+            if inner.is_wide() {
+                return is_too_much(&part);
+            }
             match inner.sure.few() {
                 Some(tokens) => work.allow(tokens),
                 None => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fsm_index::contract::{Effort, check, check_spelling};
 use fsm_index::{
     ErrorKind, Fill, Guide, Index, IndexConfig, MaskBuffer, PlainText, TokenId, Vocabulary,
-    VocabularyBuilder,
+    VocabularyBuilder, brute_force_mask,
 };
 use grammar::{Config, Dialect, Grammar};
 
@@ -377,6 +377,54 @@ fn masks_are_of_texts_that_tokens_spell() {
             }
             let done = check_spelling(&automaton, &vocabulary, beginnings, effort);
             done.unwrap_or_else(|e| panic!("{text} without {missing:?}: {e}"));
+        }
+    }
+}
+
+/// All bytes, and some texts of three letters, with signs before some.
+fn many_texts() -> Vocabulary {
+    let mut builder = VocabularyBuilder::new();
+    let mut id = (0..).map(TokenId::new);
+    for byte in 0..=255u8 {
+        builder.text(id.next().unwrap(), [byte]).unwrap();
+    }
+    let letters = || b'a'..=b'z';
+    for sign in ["", " ", "["] {
+        for (a, b, c) in letters().flat_map(|a| {
+            letters()
+                .zip((b'a'..=b'z').cycle().skip(7))
+                .map(move |(b, c)| (a, b, c))
+        }) {
+            for end in ["", "x", "ing", "]"] {
+                let text = [sign.as_bytes(), &[a, b, c], end.as_bytes()].concat();
+                builder.text(id.next().unwrap(), text).unwrap();
+            }
+        }
+    }
+    builder.end(id.next().unwrap()).unwrap();
+    builder.build().unwrap()
+}
+
+/// A lexeme that begins behind another one is followed by more of the tokens than are told by lexemes, because every split counts.
+#[test]
+fn lexemes_in_tokens_may_be_too_many_to_be_told() {
+    let vocabulary = many_texts();
+    for text in [
+        "root ::= \"x\" \" \" type\ntype ::= name | \"[\" type \"]\"\nname ::= [a-z]+",
+        "root ::= \"x\" \" \" (name \"]\"? | \"[\" name name)\nname ::= [a-z]+",
+        "root ::= (\"x\" | [a-z] [a-z ])+ \" \" [^ ]+",
+    ] {
+        let automaton = Grammar::compile(text, Dialect::Gbnf, &Config::default()).unwrap();
+        let config = IndexConfig {
+            fill: Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let index = Index::lazy(automaton.clone(), &vocabulary, &config).unwrap();
+        let mut guide = Guide::new(Arc::new(index));
+        for byte in b"x ab" {
+            let right = brute_force_mask(&automaton, guide.state(), &vocabulary);
+            assert_eq!(guide.mask().unwrap(), &right, "{text} before {byte}");
+            guide.advance(TokenId::new(u32::from(*byte))).unwrap();
         }
     }
 }
