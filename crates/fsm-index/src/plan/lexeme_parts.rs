@@ -181,6 +181,18 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         if let (LexemeTokens::All, Some(free)) = (tokens, &free) {
             met = met.with(&self.tokens_of(free));
         }
+        let small: Vec<u32>;
+        let walked = match tokens {
+            LexemeTokens::Behind(nodes) if nodes.len() > 1 => {
+                small = nodes
+                    .iter()
+                    .copied()
+                    .filter(|&node| !self.is_large(node))
+                    .collect();
+                LexemeTokens::Behind(&small)
+            }
+            other => other,
+        };
         let area = Area { trie, skip: &skip };
         let ground = Ground {
             free,
@@ -190,7 +202,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         let hit = |token| met.put(token);
         let most_ends = most_rests(self.automaton).saturating_sub(rests);
         let left_open = (&mut *meter, &mut left, most_ends);
-        let visited = walker.walk_lexemes(of, (place, tokens), scratch, ground, left_open, hit);
+        let visited = walker.walk_lexemes(of, (place, walked), scratch, ground, left_open, hit);
         meter.walked(visited)?;
         if left.ends.count() > most_ends || rests > most_rests(self.automaton) {
             let part = Arc::new(LexemePart::wide());
@@ -278,7 +290,6 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             Ok::<_, Error>(())
         };
         let mut skip = Vec::new();
-        let large = |node: &u32| self.size_of(&[*node], LARGE) == Size::Large;
         let parent = match tokens {
             LexemeTokens::Rests(rests) => {
                 for group in rests.groups(Size::Large) {
@@ -289,10 +300,10 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                 return Ok(Large { skip, ..all });
             }
             LexemeTokens::Behind(&[node]) => Some(node as usize),
+            // Small ones may lie below large ones, if every split counts: these are none of those left out.
             LexemeTokens::Behind(nodes) => {
-                for &node in nodes.iter().filter(|node| large(node)) {
+                for &node in nodes.iter().filter(|&&node| self.is_large(node)) {
                     add(place, (&[node], number_of_node(node)), free, work)?;
-                    skip.push((node, trie.nodes()[node as usize].end));
                 }
                 return Ok(Large { skip, ..all });
             }
@@ -401,6 +412,11 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             }
         }
         Size::Small
+    }
+
+    /// Tells whether the tokens at and below a node have a part of their own.
+    fn is_large(&self, node: u32) -> bool {
+        self.size_of(&[node], LARGE) == Size::Large
     }
 
     /// Tells whether so many nodes, the first of them in such a depth, are more than `most`, and so worth knowing again.
