@@ -7,16 +7,15 @@ use fsm_index::{Behind, ByteSet, ClassId, FreeText};
 use indexmap::IndexSet;
 
 use crate::compile::class_set::ClassSet;
-use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most, push};
-use crate::hints::known::{Free, InLoop, Known};
+use crate::hints::counted::counted_from;
+use crate::hints::finder::{LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most};
+use crate::hints::known::{CharsBetween, Free, Known};
+use crate::hints::leading::{BEYOND_ASCII, class_of};
 use crate::hints::text::{AskedLevels, Hints};
 use crate::hints::values;
-use crate::machine::{Machine, Ranges};
+use crate::machine::Machine;
 use crate::run::configs::Thread;
 use crate::run::lexes::Lexes;
-
-/// The bytes of characters beyond ASCII: told apart, because one of them alone leads back nowhere.
-const BEYOND_ASCII: ByteSet = ByteSet::range(0x80, 0xFF);
 
 /// So often a character is repeated to find a loop, because few keywords have one character more often
 /// in a row.
@@ -39,6 +38,22 @@ pub(super) fn any_text(class: ClassId) -> FreeText {
     }
 }
 
+impl Free {
+    /// Returns it as automata say it.
+    pub(super) fn text(self) -> FreeText {
+        FreeText {
+            chars: self.chars,
+            ends: self.ends,
+            ..any_text(self.class)
+        }
+    }
+
+    /// Tells whether it has more characters than another one; of as many, whether more of them may come.
+    fn is_more(&self, other: &Free) -> bool {
+        (self.count, self.chars) > (other.count, other.chars)
+    }
+}
+
 impl Hints<'_> {
     /// Returns the class of which any text may come where a lexeme that has begun, or may begin,
     /// takes it.
@@ -58,22 +73,26 @@ impl Hints<'_> {
             }
             let free = free_of_lex(thread.place, machine, self.caches.lexes_mut(), self.known);
             if let Some(free) = free
-                && best.is_none_or(|best| free.count > best.count)
+                && best.is_none_or(|best| free.is_more(&best))
             {
                 best = Some(free);
             }
         }
-        let best = best?;
+        let best = best.map(|best| Free {
+            // Other lexemes may lead on further.
+            ends: best.ends && threads.len() == 1,
+            ..best
+        })?;
         // Under greedy lexing a lazy lexeme cuts all others short where it ends.
         let proof = machine.proof();
         let may_be_cut = machine.is_greedy() && (proof.has_lazy || proof.has_unsure());
         if !may_be_cut {
-            return Some(any_text(best.class));
+            return Some(best.text());
         }
         let lex = |thread: &Thread| (!thread.is_in_json()).then_some(thread.place);
         let places: Option<Vec<u32>> = threads.iter().map(lex).collect();
         let free = open_text(best, &places?, machine, self.caches.lexes_mut(), self.known);
-        free.map(|free| any_text(free.class))
+        free.map(Free::text)
     }
 
     /// Tells whether no lexeme that has begun in a place may end where nothing can follow.
@@ -103,7 +122,11 @@ pub(super) fn free_of_lex(
         return *free;
     }
     let members = lexes[lex].members.iter().copied();
-    let best = freest(members, machine, known);
+    let best = freest_or_counted(members, machine, known).map(|free| Free {
+        // Other lexemes may lead on further.
+        ends: free.ends && lexes[lex].members.len() == 1,
+        ..free
+    });
     let best = best.and_then(|free| open_text(free, &[lex], machine, lexes, known));
     if known.free_of.len() <= at {
         known.free_of.resize(at + 1, None);
@@ -124,7 +147,11 @@ pub(super) fn free_of_unignored(
         machine.cfg().is_ignored(terminal)
     };
     let members = lexes[lex].members.iter().copied();
-    let best = freest(members.filter(|&state| !is_ignored(state)), machine, known);
+    let members = members.filter(|&state| !is_ignored(state));
+    let best = freest_or_counted(members, machine, known).map(|free| Free {
+        ends: false,
+        ..free
+    });
     best.and_then(|free| open_text(free, &[lex], machine, lexes, known))
 }
 
@@ -147,17 +174,33 @@ fn open_text(
     is_open(class, known).then_some(Free { class, ..free })
 }
 
-/// Returns the class with the most characters that lead on from a state: the first of several.
+/// Returns the class with the most characters that lead on from a state, however many come: the first of several.
 pub(super) fn freest(
     states: impl Iterator<Item = u32>,
     machine: &Machine,
     known: &mut Known,
 ) -> Option<Free> {
-    let all = states.filter_map(|state| free_from(state, machine, known));
-    all.reduce(|best, other| match other.count > best.count {
+    most_of(states.filter_map(|state| free_from(state, machine, known)))
+}
+
+/// The same, of states from which so many characters at most lead on, too.
+fn freest_or_counted(
+    states: impl Iterator<Item = u32>,
+    machine: &Machine,
+    known: &mut Known,
+) -> Option<Free> {
+    most_of(states.filter_map(|state| {
+        let free = free_from(state, machine, known);
+        free.or_else(|| counted_from(state, machine, known))
+    }))
+}
+
+fn most_of(mut all: impl Iterator<Item = Free>) -> Option<Free> {
+    let first = all.next()?;
+    Some(all.fold(first, |best, other| match other.is_more(&best) {
         true => other,
         false => best,
-    })
+    }))
 }
 
 /// Tells whether no lazy lexeme ends in text of a class from some states on, and all of it can be
@@ -299,15 +342,18 @@ fn free_into(state: u32, to: u32, machine: &Machine, known: &mut Known) -> Optio
         true => to,
         false => state,
     };
-    let in_loop = InLoop {
+    let leading = CharsBetween {
         ascii,
-        states: (from, to),
+        from: (from, to),
+        to,
     };
     let ascii = with_detours(ascii, state, to, machine);
     Some(Free {
-        class: class_of(InLoop { ascii, ..in_loop }, machine, known)?,
+        class: class_of(CharsBetween { ascii, ..leading }, machine, known)?,
         count: ascii.count_ones() as usize,
-        in_loop,
+        chars: usize::MAX,
+        ends: false,
+        leading,
     })
 }
 
@@ -352,11 +398,6 @@ fn with_detours(ascii: u128, state: u32, to: u32, machine: &Machine) -> u128 {
     }
     let own = chars.iter().map(|&class| lexer.sets[class].ascii());
     own.fold(ascii, |all, own| all | own)
-}
-
-fn step(machine: &Machine, state: u32, byte: u8) -> u32 {
-    let lexer = machine.lexer();
-    lexer.step(state, lexer.classes[usize::from(byte)])
 }
 
 /// Returns the state of a terminal to which most characters of ASCII lead, and back, if they come
@@ -441,56 +482,7 @@ fn follows(
     is_one
 }
 
-/// Returns the class of some characters.
-fn class_of(chars: InLoop, machine: &Machine, known: &mut Known) -> Option<ClassId> {
-    if let Some(&known) = known.classes.get(&chars) {
-        return known;
-    }
-    let mut ranges = Vec::new();
-    (0..128)
-        .filter(|byte| chars.ascii >> byte & 1 == 1)
-        .for_each(|byte| push(&mut ranges, byte, byte));
-    let beyond = beyond_ascii(chars, machine, known);
-    beyond
-        .iter()
-        .for_each(|&(first, last)| push(&mut ranges, first, last));
-    let class = machine.classes().id(ranges.into());
-    known.bytes += 48;
-    known.classes.insert(chars, class);
-    class
-}
-
 /// Returns the class of the characters of some text that lead into the loop, where others are in it as well.
 pub(super) fn in_loop(free: Free, machine: &Machine, known: &mut Known) -> Option<ClassId> {
-    class_of(free.in_loop, machine, known).filter(|&class| class != free.class)
-}
-
-/// Returns those of some characters that are beyond ASCII.
-fn beyond_ascii(chars: InLoop, machine: &Machine, known: &mut Known) -> Ranges {
-    if let Some(known) = known.beyond_ascii.get(&chars.states) {
-        return known.clone();
-    }
-    let to = chars.states.1;
-    let lexer = machine.lexer();
-    let both = |(a, b): (u32, u32), byte: u8| {
-        let first = step(machine, a, byte);
-        let second = if a == b {
-            first
-        } else {
-            step(machine, b, byte)
-        };
-        (first != 0 && second != 0).then_some((first, second))
-    };
-    let turns = |(a, b): (u32, u32)| match a == b {
-        true => lexer.inner_turns(a),
-        false => lexer.inner_turns(a) | lexer.inner_turns(b),
-    };
-    let found = known.into_loops.entry(to).or_default();
-    let before = found.bytes();
-    let most = MAX_PLACES_OF_TERMINALS;
-    let finder = Finder::new(|at| at == (to, to), both, turns, found, most);
-    let beyond = finder.find(0x80, chars.states);
-    known.bytes += 48 + found.bytes() - before + 8 * beyond.len();
-    known.beyond_ascii.insert(chars.states, beyond.clone());
-    beyond
+    class_of(free.leading, machine, known).filter(|&class| class != free.class)
 }

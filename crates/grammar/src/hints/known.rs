@@ -18,17 +18,22 @@ pub(super) struct Free {
     pub(super) class: ClassId,
     /// The number of its ASCII characters.
     pub(super) count: usize,
-    /// The ones of its characters that lead into a loop.
-    pub(super) in_loop: InLoop,
+    /// The number of characters that the text may have, at least.
+    pub(super) chars: usize,
+    /// True if more of them do not lead on.
+    pub(super) ends: bool,
+    /// The ones of its characters that lead into a loop, or to the next of the states that count them.
+    pub(super) leading: CharsBetween,
 }
 
-/// Characters that lead from a state and from that of a loop to the latter.
+/// Characters that lead from two states to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct InLoop {
+pub(super) struct CharsBetween {
     /// The ones of ASCII, as bits.
     pub(super) ascii: u128,
-    /// The state, and that of the loop, which tell the others.
-    pub(super) states: (u32, u32),
+    /// The states, which tell the others.
+    pub(super) from: (u32, u32),
+    pub(super) to: u32,
 }
 
 /// Text that may come over the ends of lexemes.
@@ -143,15 +148,17 @@ pub(crate) struct Known {
     pub(super) alike: HashMap<Box<[u32]>, Option<Characters>, FixedState>,
     /// By state of a terminal.
     pub(super) free_from: HashMap<u32, Option<Free>, FixedState>,
+    /// By state of a terminal, as far as text is counted there.
+    pub(super) counted_from: HashMap<u32, Option<Free>, FixedState>,
     /// By two states of a terminal, and that of a loop: whether any text that leads from the second one
     /// to the loop leads on from the first one.
     pub(super) follows: HashMap<((u32, u32), u32), bool, FixedState>,
     /// By the state of a loop: the code points that lead there, from another state as well.
     pub(super) into_loops: HashMap<u32, CodePoints<(u32, u32)>, FixedState>,
     /// By characters: the class of these.
-    pub(super) classes: HashMap<InLoop, Option<ClassId>, FixedState>,
-    /// By two states: the characters beyond ASCII that lead from both to the second one.
-    pub(super) beyond_ascii: HashMap<(u32, u32), Ranges, FixedState>,
+    pub(super) classes: HashMap<CharsBetween, Option<ClassId>, FixedState>,
+    /// By two states and another one: the characters beyond ASCII that lead from both to that.
+    pub(super) beyond_ascii: HashMap<((u32, u32), u32), Ranges, FixedState>,
     /// By [`Lex`](crate::run::lexes::Lex), as far as that was asked for.
     pub(super) free_of: Vec<Option<Option<Free>>>,
     /// True if no lazy lexeme ends in text of a class, by where it begins.

@@ -10,7 +10,7 @@ use fsm_index::{ByteSet, Cursor, FreeText, Lexeme, LexemeBehind, LexemePlace};
 
 use crate::compile::class_set::ClassSet;
 use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
-use crate::hints::known::{Known, LexPlace, Reach};
+use crate::hints::known::{Free, Known, LexPlace, Reach};
 use crate::hints::letters::{self, LETTERS};
 use crate::hints::text::Hints;
 use crate::machine::Machine;
@@ -336,7 +336,7 @@ impl<'a> Lexemes<'a> {
             Reach::All => free_of_lex(lex, self.machine, lexes, self.known),
             Reach::Wide => free_of_unignored(lex, self.machine, lexes, self.known),
         };
-        free.map(|free| any_text(free.class))
+        free.map(Free::text)
     }
 
     /// Returns the place behind a byte; 0 if it may not come.

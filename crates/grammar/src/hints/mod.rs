@@ -4,10 +4,12 @@
 //! For example, inside of a comment every letter leads back, so that one mask holds for all of it.
 
 mod characters;
+mod counted;
 mod finder;
 mod free;
 pub(crate) mod keys;
 mod known;
+mod leading;
 mod letters;
 mod lexemes;
 mod questions;

@@ -120,6 +120,24 @@ const CASES: &[(Dialect, &str, &[&str])] = &[
             "", "a", "a=", "a/", "a/=", "a /= b", "a=/b", "#", "#a", "@", "a=b; --x", "a=b;",
         ],
     ),
+    // Text with so many characters at most: with an end, beside other lexemes, and such as may end at any place.
+    (
+        Dialect::Lark,
+        "start: (QUOTED | NAME \"=\" | LINE)*\nQUOTED: /“[^“”\\n]{1,5}”/\nNAME: /[a-zé]{2,4}/\nLINE: /\\([^\\n]{0,6}/ \"\\n\"\n%ignore \" \"",
+        &[
+            "“", "“a", "“ab日", "“abcde", "(", "(a", "a", "(abcdef", "ab",
+        ],
+    ),
+    (
+        Dialect::Lark,
+        "start: \"<\" (/[a-f0-9]{3,8}x/ | /[a-z]{1,6}/ | /[^>]{2,4}é/) \">\"",
+        &["<", "<a", "<ab", "<abc", "<abcdef", "<日"],
+    ),
+    (
+        Dialect::Gbnf,
+        "root ::= \"(\" text{1,3} \")\" | \"<\" [^>]{2,7} (\"b\" | \">\" root)\ntext ::= [a-eé]{1,4} | [^ab]{2,3} \"=\"",
+        &["(", "(a", "(abc", "<", "<aé", "<a  b", "(c=", "(cdé"],
+    ),
     (Dialect::Gbnf, JSON, &["{\"a", "[1, {\"b\": [", "\"é"]),
     (
         Dialect::Gbnf,
