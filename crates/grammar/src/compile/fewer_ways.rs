@@ -8,12 +8,12 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use indexmap::IndexSet;
+use indexmap::IndexMap;
 
 use super::cfg::{Cfg, Production, Symbol};
 
-/// The most rounds of a comparison of rules times the symbols of a grammar, because chains of rules
-/// need a round for each link, and a grammar in which so much must be compared is read as it is.
+/// The most symbols that a comparison of rules looks at, because a grammar in which so much must be compared is read as it
+/// is.
 const MAX_COMPARED: usize = 10_000_000;
 
 /// The alternatives of a nonterminal `A`, by where it is at their edges.
@@ -62,39 +62,87 @@ impl Sides {
 
 impl Cfg {
     /// Makes one nonterminal of those whose alternatives are the same, by refining the partition in
-    /// which all are one (Hopcroft's and Moore's minimisation, with right sides for transitions).
+    /// which all are one (Hopcroft's minimisation, with right sides for transitions): only those are looked at again in
+    /// whose alternatives something has become another class.
     pub(super) fn merge_equal(&mut self) {
-        let symbols: usize = self.productions.iter().map(|p| p.right.len() + 1).sum();
         let by_left = self.by_left();
+        let users = self.users();
         // The start stays alone: the end of the text comes behind it, and nothing uses it.
         let start = self.productions[self.start].left;
-        let mut class = vec![0u32; self.rules.len()];
-        class[start as usize] = 1;
-        let mut count = 2;
-        let mut work = 0usize;
+        let (others, alone) = (0, 1);
+        let mut class = vec![others; self.rules.len()];
+        class[start as usize] = alone;
+        let mut sizes = vec![class.len() - 1, 1];
         let mut written = Vec::new();
-        loop {
-            work = work.saturating_add(symbols);
+        // A nonterminal that needs no circle is told once, behind those that it needs.
+        let mut told: HashMap<Box<[Symbol]>, u32, FixedState> = HashMap::default();
+        for rule in self.innermost_first(&by_left) {
+            let own = &by_left[rule as usize];
+            let inner = own.iter().flat_map(|&own| &self.productions[own].right);
+            let mut inner = inner.filter_map(|symbol| symbol.split().err());
+            if rule == start || inner.any(|inner| class[inner as usize] <= alone) {
+                continue;
+            }
+            self.write_class(own, others, &class, &mut written);
+            let number = *told.entry(written[..].into()).or_insert_with(|| {
+                sizes.push(0);
+                sizes.len() as u32 - 1
+            });
+            class[rule as usize] = number;
+            sizes[number as usize] += 1;
+            sizes[others as usize] -= 1;
+        }
+        let all = 0..class.len() as u32;
+        let mut open: Vec<u32> = all.filter(|&rule| class[rule as usize] == others).collect();
+        let mut work = 0usize;
+        while !open.is_empty() {
+            let mut alike: IndexMap<Box<[Symbol]>, Vec<u32>, FixedState> = IndexMap::default();
+            // By class: how many of it are looked at, and the number of the most of them that are alike.
+            let mut looked: HashMap<u32, (usize, usize), FixedState> = HashMap::default();
+            for &rule in &open {
+                let own = class[rule as usize];
+                self.write_class(&by_left[rule as usize], own, &class, &mut written);
+                work = work.saturating_add(written.len());
+                let group = match alike.get_index_of(&written[..]) {
+                    Some(group) => group,
+                    None => alike.insert_full(written[..].into(), Vec::new()).0,
+                };
+                alike[group].push(rule);
+                let (count, most) = looked.entry(own).or_insert((0, group));
+                *count += 1;
+                if alike[group].len() > alike[*most].len() {
+                    *most = group;
+                }
+            }
             if work > MAX_COMPARED {
                 return;
             }
-            let mut numbers: IndexSet<Box<[Symbol]>, FixedState> = IndexSet::default();
-            let next = by_left.iter().zip(&class).map(|(own, &before)| {
-                self.write_class(own, before, &class, &mut written);
-                let known = numbers.get_index_of(&written[..]);
-                known.unwrap_or_else(|| numbers.insert_full(written[..].into()).0) as u32
-            });
-            class = next.collect();
-            if numbers.len() == count {
-                break;
+            // A class keeps its number for those that were not looked at, or else for the most that are alike.
+            looked.retain(|own, (count, _)| *count == sizes[*own as usize]);
+            open.clear();
+            for (group, rules) in alike.values().enumerate() {
+                let own = class[rules[0] as usize];
+                if looked.get(&own).is_some_and(|(_, most)| *most == group) {
+                    continue;
+                }
+                sizes[own as usize] -= rules.len();
+                for &rule in rules {
+                    class[rule as usize] = sizes.len() as u32;
+                    open.extend(&users[rule as usize]);
+                }
+                sizes.push(rules.len());
             }
-            count = numbers.len();
+            // One that is alone stays so.
+            open.retain(|&rule| sizes[class[rule as usize] as usize] > 1);
+            open.sort_unstable();
+            open.dedup();
         }
+        let count = sizes.iter().filter(|size| **size > 0).count();
         if count == self.rules.len() {
             return;
         }
         // The first of each class stands for it.
-        let mut first = vec![u32::MAX; count];
+        let mut first = vec![u32::MAX; sizes.len()];
         for (rule, &class) in class.iter().enumerate() {
             let first = &mut first[class as usize];
             *first = (*first).min(rule as u32);
@@ -108,6 +156,17 @@ impl Cfg {
             }
         }
         self.find_start(start);
+    }
+
+    /// By nonterminal: those in whose alternatives it stands.
+    fn users(&self) -> Vec<Vec<u32>> {
+        let mut users = vec![Vec::new(); self.rules.len()];
+        for Production { left, right } in &self.productions {
+            for rule in right.iter().filter_map(|symbol| symbol.split().err()) {
+                users[rule as usize].push(*left);
+            }
+        }
+        users
     }
 
     /// Writes down what makes a nonterminal like others: its class, and its right sides in order, once each, by the

@@ -50,8 +50,8 @@ pub(crate) fn looks_around(re: &Re, edges: Edges) -> bool {
                 "(?m",
                 "m:",
             ];
-            SIGNS.iter().any(|sign| pattern.contains(sign))
-                && parsed(pattern).is_ok_and(|hir| !is_plain(&hir, edges))
+            SIGNS.iter().any(|sign| pattern.text().contains(sign))
+                && parsed(pattern.text()).is_ok_and(|hir| !is_plain(&hir, edges))
         }
         Re::Seq(all) | Re::Alt(all) | Re::Each(all) => all.iter().any(|re| looks_around(re, edges)),
         Re::Repeat(of, _, _) => looks_around(of, edges),

@@ -131,7 +131,7 @@ impl PartReader {
     pub(super) fn language(&mut self, re: &Re) -> Result<Part, Error> {
         Ok(match re {
             Re::Empty => Part::Seq(Vec::new()),
-            Re::Pattern(pattern) => self.expression(&parsed(pattern)?, Reads::Lexeme)?,
+            Re::Pattern(pattern) => self.expression(&parsed(pattern.text())?, Reads::Lexeme)?,
             Re::Seq(all) => {
                 let parts = all.iter().map(|re| self.language(re));
                 Part::Seq(parts.collect::<Result<_, _>>()?)

@@ -2,6 +2,8 @@
 //!
 //! For example, `"a" | /b+/` is a choice of a text and a pattern; its automaton has three states.
 
+use std::cell::OnceCell;
+use std::fmt;
 use std::rc::Rc;
 
 use fsm_tables::{Builder, MATCH, NfaId, Shape, State, Syntax};
@@ -16,7 +18,7 @@ use crate::terminals::table::{Table, TableLimits};
 #[derive(Clone, Debug)]
 pub(crate) enum Re {
     Empty,
-    Pattern(Rc<str>),
+    Pattern(Rc<Pattern>),
     Seq(Rc<[Re]>),
     Alt(Rc<[Re]>),
     /// Any of these, each of them read on its own.
@@ -32,9 +34,40 @@ pub(crate) enum Re {
     Substring(Rc<[String]>),
 }
 
+/// A regular expression, with its automaton once that was asked for: a part is put together with many others.
+pub(crate) struct Pattern {
+    text: Box<str>,
+    table: OnceCell<Table>,
+}
+
+impl Pattern {
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn table(&self, limits: TableLimits) -> Result<&Table, Error> {
+        match self.table.get() {
+            Some(known) => Ok(known),
+            None => {
+                let table = Table::of_pattern(&self.text, limits)?;
+                Ok(self.table.get_or_init(|| table))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.fmt(f)
+    }
+}
+
 impl Re {
-    pub(crate) fn pattern(text: impl Into<Rc<str>>) -> Re {
-        Re::Pattern(text.into())
+    pub(crate) fn pattern(text: impl Into<Box<str>>) -> Re {
+        Re::Pattern(Rc::new(Pattern {
+            text: text.into(),
+            table: OnceCell::new(),
+        }))
     }
 
     /// About how long its pattern is, in bytes.
@@ -42,7 +75,7 @@ impl Re {
         let sum = |all: &[Re]| all.iter().map(Re::size).fold(8usize, usize::saturating_add);
         match self {
             Re::Empty => 4,
-            Re::Pattern(pattern) => pattern.len(),
+            Re::Pattern(pattern) => pattern.text.len(),
             Re::Seq(all) | Re::Alt(all) | Re::Each(all) | Re::And(all) => sum(all),
             Re::Repeat(of, _, _) | Re::Not(of) | Re::First(of) | Re::Closed(of) => {
                 of.size().saturating_add(8)
@@ -57,7 +90,7 @@ impl Re {
             Re::Empty => out.push_str("(?:)"),
             Re::Pattern(pattern) => {
                 out.push_str("(?:");
-                out.push_str(pattern);
+                out.push_str(&pattern.text);
                 out.push(')');
             }
             Re::Seq(all) => {
@@ -98,6 +131,14 @@ impl Re {
             }
         }
         true
+    }
+
+    /// Returns what a sequence or alternatives are that have one part.
+    pub(crate) fn bare(&self) -> &Re {
+        match self {
+            Re::Seq(all) | Re::Alt(all) if all.len() == 1 => all[0].bare(),
+            _ => self,
+        }
     }
 
     /// Its automaton, of which looks see so much around it.
@@ -166,8 +207,12 @@ impl Syntax<TableLimits> for Parts {
         leaf: &Re,
         next: NfaId,
     ) -> Result<NfaId, Error> {
-        let Re::Substring(chunks) = leaf else {
-            return leaf.table(self.0, self.1.inside())?.embed(builder, next);
+        let chunks = match leaf {
+            Re::Substring(chunks) => chunks,
+            Re::Pattern(pattern) if !around::looks_around(leaf, self.1.inside()) => {
+                return pattern.table(self.0)?.embed(builder, next);
+            }
+            _ => return leaf.table(self.0, self.1.inside())?.embed(builder, next),
         };
         // It may begin in front of each chunk, and end behind each.
         let (mut at, mut begin) = (next, next);

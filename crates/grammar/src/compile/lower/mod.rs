@@ -7,7 +7,7 @@ mod repeat;
 
 use regular::Inside;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schema_regex::automaton::SchemaAutomaton;
 
@@ -56,9 +56,10 @@ const COLLAPSED: TableLimits = TableLimits {
     work: 2_000_000,
 };
 
-/// The work of expressions that are put together and turn out too large: beyond it there are fewer
-/// tries, because an expression in which many are nested is tried at each of them.
-const COLLAPSED_IN_VAIN: usize = 8 * COLLAPSED.work;
+/// The work of parts of rules that are put together and turn out too large: beyond it there are fewer
+/// tries, because an expression in which many are nested is tried at each of them: with 8 times as much HTML, iCalendar and
+/// XML take half as long again, and no mask visits fewer nodes.
+const COLLAPSED_IN_VAIN: usize = 2 * COLLAPSED.work;
 
 /// The work of one expression that is put together when many were too large, because most of those
 /// that are worth it need less.
@@ -86,6 +87,7 @@ pub(crate) fn lower(
         states: 0,
         counts: 1,
         in_vain: 0,
+        too_large: HashSet::new(),
         sampling: Sampling::default(),
     };
     let is_greedy = meaning.reading == Reading::Greedy;
@@ -156,6 +158,8 @@ struct Lowering<'a> {
     counts: usize,
     /// The work of expressions that turned out too large to be put together.
     in_vain: usize,
+    /// These expressions.
+    too_large: HashSet<String>,
     /// The way in which lexemes of the rule that is being lowered are sampled.
     sampling: Sampling,
 }
@@ -297,15 +301,25 @@ impl<'a> Lowering<'a> {
         };
         let is_whole = own.host.sampling.max_tokens.is_some();
         let is_rule = own.kind == RuleKind::Rule && !is_whole;
-        let limits = if is_rule { COLLAPSED } else { self.limits() };
         let commits = is_lazy && self.meaning.start == "start";
         let by_parts = is_rule || !is_lazy && !is_whole && self.meaning.reading != Reading::Greedy;
         let sampling = self.sampling_of(scope, own);
         let around = std::mem::replace(&mut self.sampling, sampling);
-        let terminal = self.terminal(&re, commits, scope, &own.name, own.at, limits);
+        let terminal = match is_rule {
+            true => self.put_together(&re, COLLAPSED.work, scope, &own.name, own.at),
+            false => {
+                let limits = self.limits();
+                let terminal = self.terminal(&re, commits, scope, &own.name, own.at, limits);
+                terminal.map(Some)
+            }
+        };
         self.sampling = around;
         match terminal {
-            Ok(symbol) => self.push(left, symbol.into_iter().collect()),
+            Ok(Some(symbol)) => self.push(left, symbol.into_iter().collect()),
+            Ok(None) => {
+                self.scopes[scope].regular[rule] = None;
+                self.open.push((scope, rule));
+            }
             Err(error) if by_parts && error.kind() == ErrorKind::LimitExceeded => {
                 self.scopes[scope].regular[rule] = None;
                 self.open.push((scope, rule));
@@ -313,6 +327,31 @@ impl<'a> Lowering<'a> {
             Err(error) => return Err(error.at(self.text, own.at).in_rule(&own.name)),
         }
         Ok(Symbol::rule(left))
+    }
+
+    /// The symbol of a terminal of something regular that is not lazy; `None` where that would be too large.
+    fn put_together(
+        &mut self,
+        re: &Re,
+        work: usize,
+        scope: usize,
+        name: &str,
+        at: usize,
+    ) -> Result<Option<Option<Symbol>>, Error> {
+        // An alternative, a rule that has no other, and all parts of it are one expression.
+        let key = format!("{:?}", re.bare());
+        if self.too_large.contains(&key) {
+            return Ok(None);
+        }
+        let limits = TableLimits { work, ..COLLAPSED };
+        match self.terminal(re, false, scope, name, at, limits) {
+            Ok(symbol) => Ok(Some(symbol)),
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => {
+                self.too_large.insert(key);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The symbol of a terminal; nothing where it takes the empty text alone.

@@ -14,7 +14,6 @@ use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
 use crate::terminals::around::looks_around;
 use crate::terminals::regular::{Re, at_most, lazy};
-use crate::terminals::table::TableLimits;
 
 /// The kind of the rule that an expression stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,18 +144,11 @@ impl Lowering<'_> {
             return Ok(None);
         }
         let left = COLLAPSED_IN_VAIN.saturating_sub(self.in_vain);
-        let limits = TableLimits {
-            work: left.clamp(COLLAPSED_LITTLE, COLLAPSED.work),
-            ..COLLAPSED
-        };
-        match self.terminal(re, false, scope, &shown(name), 0, limits) {
-            Ok(symbol) => Ok(Some(symbol.into_iter().collect())),
-            Err(error) if error.kind() == ErrorKind::LimitExceeded => {
-                self.in_vain += limits.work;
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+        let work = left.clamp(COLLAPSED_LITTLE, COLLAPSED.work);
+        let known = self.too_large.len();
+        let symbol = self.put_together(re, work, scope, &shown(name), 0)?;
+        self.in_vain += (self.too_large.len() - known) * work;
+        Ok(symbol.map(|symbol| symbol.into_iter().collect()))
     }
 
     /// Notes that the texts of a rule are captured.
