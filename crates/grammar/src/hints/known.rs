@@ -84,6 +84,8 @@ pub(super) enum Reach {
 #[derive(Debug)]
 pub(super) struct Text {
     pub(super) class: ClassId,
+    /// The number of its characters.
+    pub(super) chars: u32,
     /// The places to which it leads, ascending.
     pub(super) places: Box<[u32]>,
     /// The [questions](super::questions) at these, ascending.

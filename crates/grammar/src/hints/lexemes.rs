@@ -11,7 +11,7 @@ use fsm_index::{ByteSet, Cursor, FreeText, Lexeme, LexemeBehind, LexemePlace};
 use crate::compile::class_set::ClassSet;
 use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
 use crate::hints::known::{Free, Known, LexPlace, Reach};
-use crate::hints::letters::{self, LETTERS};
+use crate::hints::letters;
 use crate::hints::text::Hints;
 use crate::machine::Machine;
 use crate::proof::Origins;
@@ -111,7 +111,7 @@ impl<'a> Lexemes<'a> {
         let begins = self.begins_behind(lex, start);
         let mut granted = 0;
         for place in [lex, begins] {
-            let is_asked = place != 0 && (self.asks_stacks() || self.leads_to_unsure(place));
+            let is_asked = place != 0 && (self.asks_stacks() || self.is_untold(place));
             if granted == 0 && is_asked {
                 granted = self.granted(place, front);
             }
@@ -119,11 +119,10 @@ impl<'a> Lexemes<'a> {
         granted
     }
 
-    /// Tells whether letters lead from a place to one that is unsure, as into a comment: most tokens end there.
-    fn leads_to_unsure(&mut self, lex: u32) -> bool {
-        let letter = self.machine.lexer().classes[usize::from(LETTERS[0])];
-        let next = self.lex_step(lex, letter);
-        next != 0 && self.lex(next).is_unsure()
+    /// Tells whether no text is free behind a place by what is proved, as behind one that is unsure: most tokens may end there.
+    fn is_untold(&mut self, place: u32) -> bool {
+        let lexes = self.caches.lexes_mut();
+        free_of_lex(place, self.machine, lexes, self.known).is_none()
     }
 
     fn lexeme(&mut self, lex: u32, front: u32, granted: u32) -> Lexeme {

@@ -154,8 +154,9 @@ impl Lexemes<'_> {
     /// Returns text that is free behind a place, where the stacks have answered some questions.
     pub(super) fn granted_text(&self, lex: u32, granted: u32) -> Option<ClassId> {
         let (_, texts) = self.granted_at(granted)?;
-        let text = texts.iter().find(|text| text.leads_to(lex));
-        text.map(|text| text.class)
+        let own = texts.iter().filter(|text| text.leads_to(lex));
+        // Behind an escape the text of a string may come, and not only more of what an escape may be.
+        own.max_by_key(|text| text.chars).map(|text| text.class)
     }
 
     /// Returns the text of a class behind a place, if it can be finished everywhere on top of a front.
@@ -209,8 +210,10 @@ impl Lexemes<'_> {
             })
         });
         places.sort_unstable();
+        let chars = chars.iter().map(|(first, last)| last - first + 1);
         Some(Text {
             class,
+            chars: chars.sum(),
             places: places.into(),
             questions,
         })
