@@ -133,6 +133,21 @@ fn masks_of_a_real_vocabulary_are_exact() {
     }
 }
 
+/// The same where every split counts, of languages in which lexemes begin and end nearly everywhere in a token.
+#[test]
+fn masks_of_a_real_vocabulary_are_exact_where_every_split_counts() {
+    let Some(tokenizer) = common::read("tokenizers/llama3_1/tokenizer.json") else {
+        return;
+    };
+    let vocabulary = Vocabulary::from_tokenizer_json(tokenizer.as_bytes()).unwrap();
+    for name in ["measured/regex", "makefile", "http", "xml"] {
+        let grammar = read(&format!("{name}.lark"));
+        let automaton = Grammar::compile(&grammar, Dialect::LarkSplits, &Config::default());
+        let program = read(&format!("{name}.txt"));
+        compare(name, (automaton.unwrap(), program), &vocabulary, PLACES);
+    }
+}
+
 /// Languages whose names are no words of theirs, `NAME: /\w+/ & ~/if|else/`, as those write them who do without that.
 #[test]
 fn names_may_be_words_of_a_language() {
