@@ -44,6 +44,8 @@ struct Large {
     rests: usize,
     /// The nodes that a walk has to leave out, as ranges.
     skip: Vec<(u32, u32)>,
+    /// The nodes that have no part, where those of several were asked for.
+    small: Vec<u32>,
 }
 
 /// Small subtrees that are entered with the same place.
@@ -165,8 +167,12 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             (LexemeTokens::Behind(&[node]), None) => self.free_below(place, node, work),
             _ => (free, Vec::new()),
         };
-        let Large { parts, rests, skip } =
-            self.large_parts(lexemes, place, (tokens, free), &mut left, work)?;
+        let Large {
+            parts,
+            rests,
+            skip,
+            small,
+        } = self.large_parts(lexemes, place, (tokens, free), &mut left, work)?;
         known.extend(parts.iter().flat_map(|part| part.free.iter().copied()));
         let Work {
             meter,
@@ -181,16 +187,8 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         if let (LexemeTokens::All, Some(free)) = (tokens, &free) {
             met = met.with(&self.tokens_of(free));
         }
-        let small: Vec<u32>;
         let walked = match tokens {
-            LexemeTokens::Behind(nodes) if nodes.len() > 1 => {
-                small = nodes
-                    .iter()
-                    .copied()
-                    .filter(|&node| !self.is_large(node))
-                    .collect();
-                LexemeTokens::Behind(&small)
-            }
+            LexemeTokens::Behind(nodes) if nodes.len() > 1 => LexemeTokens::Behind(&small),
             other => other,
         };
         let area = Area { trie, skip: &skip };
@@ -297,15 +295,18 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                     let behind = lexemes.step(place, group.byte, &mut work.scratch);
                     add(behind, (group.nodes, group.number), None, work)?;
                 }
-                return Ok(Large { skip, ..all });
+                return Ok(all);
             }
             LexemeTokens::Behind(&[node]) => Some(node as usize),
             // Small ones may lie below large ones, if every split counts: these are none of those left out.
             LexemeTokens::Behind(nodes) => {
-                for &node in nodes.iter().filter(|&&node| self.is_large(node)) {
+                let is_large = |node: &u32| self.size_of(&[*node], LARGE) == Size::Large;
+                let (large, small): (Vec<u32>, Vec<u32>) =
+                    nodes.iter().partition(|node| is_large(node));
+                for node in large {
                     add(place, (&[node], number_of_node(node)), free, work)?;
                 }
-                return Ok(Large { skip, ..all });
+                return Ok(Large { small, ..all });
             }
             LexemeTokens::All => None,
         };
@@ -412,11 +413,6 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             }
         }
         Size::Small
-    }
-
-    /// Tells whether the tokens at and below a node have a part of their own.
-    fn is_large(&self, node: u32) -> bool {
-        self.size_of(&[node], LARGE) == Size::Large
     }
 
     /// Tells whether so many nodes, the first of them in such a depth, are more than `most`, and so worth knowing again.

@@ -45,7 +45,7 @@ impl ByteAutomaton for GrammarAutomaton {
         let from = learnt.load(&state.saved);
         let mut live = learnt.live();
         let mut taken = state.taken.clone();
-        let said = match self.machine.has_budgets() {
+        let said = match self.machine().has_budgets() {
             true => live.advance_counting(from, bytes, &mut taken),
             false => live.advance(from, bytes),
         };
@@ -107,25 +107,25 @@ impl ByteAutomaton for GrammarAutomaton {
     /// grammars.
     #[inline]
     fn parts(&self) -> Parts<'_, State, Scratch> {
-        let of_texts = match self.machine.has_json() {
+        let of_texts = match self.machine().has_json() {
             true => SchemaAutomaton::LEXICON,
             false => Lexicon::default(),
         };
         Parts {
-            specials: (!self.machine.cfg().specials.is_empty()).then_some(self),
-            overlay: self.machine.has_json().then_some(self),
+            specials: (!self.machine().cfg().specials.is_empty()).then_some(self),
+            overlay: self.machine().has_json().then_some(self),
             plain_text: Some(self),
             stack: Some(self),
-            lexemes: tell_masks(&self.machine).then_some(self),
+            lexemes: tell_masks(self.machine()).then_some(self),
             lexicon: Lexicon {
                 tells_free: true,
                 ..of_texts
             },
             special_names: SpecialNames {
-                names: &self.machine.cfg().specials,
+                names: &self.machine().cfg().specials,
                 heads: None,
             },
-            lexemes_take_all: self.machine.is_greedy(),
+            lexemes_take_all: self.machine().is_greedy(),
             report: Some(self),
             ..Parts::default()
         }
@@ -220,9 +220,9 @@ impl Lexemes<Scratch> for GrammarAutomaton {
 impl PlainText<Scratch> for GrammarAutomaton {
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         match class.split() {
-            (0, _) => self.machine.classes().get(class),
+            (0, _) => self.machine().classes().get(class),
             (owner, class) => {
-                let automaton = self.machine.json(owner - 1);
+                let automaton = self.machine().json(owner - 1);
                 let class = automaton.zip(class);
                 class.map_or(&[], |(automaton, class)| automaton.class(class))
             }
@@ -236,7 +236,7 @@ impl PlainText<Scratch> for GrammarAutomaton {
         scratch: &mut Scratch,
     ) -> Option<TextReader<'_>> {
         // No more is proved of a grammar with values than when it was compiled.
-        let value = values::sure_value(&self.machine, scratch.learnt().caches(), cursor.0);
+        let value = values::sure_value(self.machine(), scratch.learnt().caches(), cursor.0);
         value?.reader(horizon)
     }
 
@@ -257,13 +257,13 @@ impl PlainText<Scratch> for GrammarAutomaton {
     }
 
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
-        let cfg = self.machine.cfg();
+        let cfg = self.machine().cfg();
         if !cfg.can_do_without(chars) {
             return false;
         }
         // If every split counts, each lexeme of a way to the end can be another text of its
         // terminal. Under greedy lexing that text must let the next one begin, too.
-        let (lexer, tables) = (self.machine.lexer(), self.machine.tables());
+        let (lexer, tables) = (self.machine().lexer(), self.machine().tables());
         let effort = Effort::endless();
         !cfg.is_greedy || proof::prove(cfg, lexer, tables, usable(chars), &effort).is_whole
     }
@@ -307,7 +307,7 @@ impl Overlay<State> for GrammarAutomaton {
         // Something else might read what one value may not: then a token must be tried.
         let is_alone = state.saved.is_alone();
         for (terminal, value) in state.saved.json() {
-            let Some(automaton) = self.machine.json(terminal) else {
+            let Some(automaton) = self.machine().json(terminal) else {
                 continue;
             };
             automaton.exceptions(value, &mut |exception, can_be_refused| match exception {

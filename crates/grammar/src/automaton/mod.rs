@@ -50,7 +50,6 @@ pub use self::scratch::Scratch;
 /// ```
 #[derive(Clone)]
 pub struct GrammarAutomaton {
-    machine: Arc<Machine>,
     pool: Arc<Pool>,
     start: State,
     /// Reads texts for their captures, if there are any.
@@ -143,7 +142,6 @@ impl GrammarAutomaton {
             };
         }
         Ok(Built::Done(GrammarAutomaton {
-            machine,
             pool: Arc::new(Pool::of(learnt)),
             start,
             captures: None,
@@ -157,12 +155,12 @@ impl GrammarAutomaton {
 
     /// Returns the number of states that the parser has.
     pub fn parser_states(&self) -> usize {
-        self.machine.tables().states.len()
+        self.machine().tables().states.len()
     }
 
     /// Returns the number of terminals.
     pub fn terminals(&self) -> usize {
-        self.machine.cfg().terminals.len()
+        self.machine().cfg().terminals.len()
     }
 
     /// Returns the lexemes that may come at a state, or go on there: names of terminals, or their
@@ -203,7 +201,7 @@ impl GrammarAutomaton {
     /// # Ok::<(), grammar::Error>(())
     /// ```
     pub fn temperature(&self, state: &State) -> Option<f64> {
-        let mut terminals = self.machine.cfg().terminals.iter();
+        let mut terminals = self.machine().cfg().terminals.iter();
         if terminals.all(|terminal| terminal.sampling.temperature.is_none()) {
             return None;
         }
@@ -238,7 +236,7 @@ impl GrammarAutomaton {
     pub fn captures(&self, text: &str) -> Result<Option<Vec<Capture>>, Error> {
         match &self.captures {
             // Readings take ignored text as often as it comes.
-            Some(_) if self.machine.cfg().ignores_once.contains(&true) && !self.accepts(text) => {
+            Some(_) if self.machine().cfg().ignores_once.contains(&true) && !self.accepts(text) => {
                 Ok(None)
             }
             Some(captures) => captures.read(text),
@@ -249,7 +247,7 @@ impl GrammarAutomaton {
     /// Returns the bytes that it takes, about: its tables, and what scratches that are not in use
     /// have learnt.
     pub fn memory(&self) -> usize {
-        let states = self.machine.tables().states.iter().map(|state| {
+        let states = self.machine().tables().states.iter().map(|state| {
             100 + 8 * (state.shifts.len() + state.gotos.len() + state.reduces.len())
                 + 16 * state.finishes.len()
         });
@@ -257,7 +255,7 @@ impl GrammarAutomaton {
             .captures
             .as_ref()
             .map_or(0, |captures| captures.memory());
-        states.sum::<usize>() + self.pool.memory() + self.machine.lexer().memory() + captures
+        states.sum::<usize>() + self.pool.memory() + self.machine().lexer().memory() + captures
     }
 
     /// Tells whether greedy lexing may forbid what must come, so that each step is looked at. Waits until all is proved that
@@ -278,7 +276,7 @@ impl GrammarAutomaton {
     fn way(&self, state: &State) -> Vec<Said> {
         // Under greedy lexing the shortest way may be forbidden: another is open then. So it may
         // be behind ignored text that goes as far as it can.
-        let machine = &*self.machine;
+        let machine = self.machine();
         let may_be_forbidden = machine.is_greedy() || machine.lexer().guard_count() > 0;
         let way = self.at(state, |learnt, config| match may_be_forbidden {
             true => learnt.live().way(config, MAX_COMPLETION_SEARCH),
@@ -290,9 +288,9 @@ impl GrammarAutomaton {
         way.unwrap_or_default()
     }
 
-    #[cfg(test)]
+    /// Returns the grammar as it was compiled.
     pub(crate) fn machine(&self) -> &Machine {
-        &self.machine
+        self.pool.compiled()
     }
 }
 

@@ -130,6 +130,11 @@ impl Pool {
         }
     }
 
+    /// Returns the grammar as it was compiled.
+    pub(super) fn compiled(&self) -> &Machine {
+        &self.compiled
+    }
+
     /// Returns the grammar with what is proved of it by now.
     fn newest(&self) -> &Arc<Machine> {
         let proved = self.proved.get().and_then(Option::as_ref);

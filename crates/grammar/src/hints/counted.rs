@@ -21,25 +21,24 @@ pub(super) fn counted_from(state: u32, machine: &Machine, known: &mut Known) -> 
         return known;
     }
     let chain = Chain::new(state, machine);
-    let free = chain
-        .as_ref()
-        .and_then(|chain| chain.free(0, machine, known));
+    let free = chain.as_ref().and_then(|chain| chain.free(machine, known));
     known.bytes += 40;
     known.counted_from.insert(state, free);
-    let (Some(chain), Some(_)) = (chain, free) else {
+    let (Some(chain), Some(free)) = (chain, free) else {
         return free;
     };
-    // The states behind it lead on by the same characters. A chain that was cut says too little of its last states.
+    // The states behind it lead on by the same characters, but the last. A chain that was cut says too little of more.
     let told = match chain.is_cut {
         true => chain.states.len() - MOST_CHARS,
-        false => chain.states.len(),
+        false => chain.states.len() - 1,
     };
-    for at in 1..told {
-        let free = chain.free(at, machine, known);
+    for (at, &state) in chain.states[..told].iter().enumerate().skip(1) {
+        let chars = free.chars - at;
         known.bytes += 40;
-        known.counted_from.entry(chain.states[at]).or_insert(free);
+        let own = known.counted_from.entry(state);
+        own.or_insert(Some(Free { chars, ..free }));
     }
-    free
+    Some(free)
 }
 
 /// States that lead on one behind another by the same characters.
@@ -96,20 +95,18 @@ impl Chain {
         })
     }
 
-    /// Returns the text that may come at one of the states.
-    fn free(&self, at: usize, machine: &Machine, known: &mut Known) -> Option<Free> {
-        let chars = self.states.len() - 1 - at;
+    /// Returns the text that may come at the first of the states.
+    fn free(&self, machine: &Machine, known: &mut Known) -> Option<Free> {
         let [from, to] = [self.states[0], self.states[1]];
         let leading = CharsBetween {
             ascii: self.ascii,
             from: (from, from),
             to,
         };
-        (chars > 0).then_some(())?;
         Some(Free {
             class: class_of(leading, machine, known)?,
             count: self.ascii.count_ones() as usize,
-            chars,
+            chars: self.states.len() - 1,
             ends: self.ends,
             leading,
         })

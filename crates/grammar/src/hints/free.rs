@@ -195,12 +195,11 @@ fn freest_or_counted(
     }))
 }
 
-fn most_of(mut all: impl Iterator<Item = Free>) -> Option<Free> {
-    let first = all.next()?;
-    Some(all.fold(first, |best, other| match other.is_more(&best) {
+fn most_of(all: impl Iterator<Item = Free>) -> Option<Free> {
+    all.reduce(|best, other| match other.is_more(&best) {
         true => other,
         false => best,
-    }))
+    })
 }
 
 /// Tells whether no lazy lexeme ends in text of a class from some states on, and all of it can be

@@ -80,7 +80,7 @@ impl<'a> WaysToTell<'a> {
                 if self.is_known(&uses) {
                     return None;
                 }
-                let sets = self.told_apart(&uses);
+                let sets = Sets::told_apart(self.task, &uses);
                 Some((uses, sets.ok()?))
             }
         }
@@ -92,23 +92,15 @@ impl<'a> WaysToTell<'a> {
         before.is_some_and(|before| before.is_like(uses))
     }
 
-    fn told_apart(&self, uses: &Followers) -> Result<Sets<'a>, Untold> {
-        Sets::told_apart(self.task, uses)
-    }
-
-    fn uses_by_bracket(&self, kind: BracketKind) -> Option<Followers> {
-        uses::by_bracket(self.task, kind, &self.lost)
-    }
-
     /// Tells uses apart by brackets, but those of which a text does not tell that they are open.
     fn by_bracket(&mut self, kind: BracketKind) -> Option<ToldApart<'a>> {
-        let mut uses = self.uses_by_bracket(kind)?;
+        let mut uses = uses::by_bracket(self.task, kind, &self.lost)?;
         if self.is_known(&uses) {
             return None;
         }
         let mut united = 0;
         loop {
-            match self.told_apart(&uses) {
+            match Sets::told_apart(self.task, &uses) {
                 Err(Untold::Levels(levels)) if united < MAX_UNITED => {
                     uses.unite(&levels);
                     united += 1;
@@ -119,7 +111,7 @@ impl<'a> WaysToTell<'a> {
                     if self.anew > MAX_ANEW {
                         return None;
                     }
-                    uses = self.uses_by_bracket(kind)?;
+                    uses = uses::by_bracket(self.task, kind, &self.lost)?;
                 }
                 sets => {
                     let uses = Rc::new(uses);
