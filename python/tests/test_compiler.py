@@ -287,7 +287,9 @@ def test_grammars_are_refused_by_line(compiler: Compiler) -> None:
 def test_grammars_have_limits(compiler: Compiler) -> None:
     doubled = 'root ::= s\ns ::= s "ab" s | [a-z]'
     assert compiler.grammar(doubled, max_walk_work=None, max_work=1_000_000).is_match("aabb")
-    others = {"max_cache_bytes", "max_count", "max_depth", "max_terminal_states"}
+    for max_proof_work in (0, None):
+        assert compiler.grammar(doubled, max_proof_work=max_proof_work).is_match("aabb")
+    others = {"max_cache_bytes", "max_count", "max_depth", "max_proof_work", "max_terminal_states"}
     for limit in GrammarLimits.__optional_keys__ - others:
         with pytest.raises(TokenmoldError, match=f"`{limit}`") as error:
             compiler.grammar(doubled, **{limit: 1})  # type: ignore[misc]
