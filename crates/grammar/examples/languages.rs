@@ -6,7 +6,10 @@
 //! cargo run --release -p grammar --example languages -- tokenizer.json [NAME ..] [--slowest 10] [--times 5]
 //! ```
 //!
-//! `--walk-work` sets the limit `max_walk_work` of grammars.
+//! `--walk-work` sets the limit `max_walk_work` of grammars. `--folder` names another folder with such
+//! files: `NAME.lark` (or the name of another dialect) and `NAME.txt`; what is wrong with one is printed,
+//! and the others go on. `--check 5` compares each fifth mask with trying every token of the vocabulary
+//! (`brute_force_mask`, some 30 ms each).
 //!
 //! `--times` runs each program so often, with nothing remembered from before, and says the least time
 //! of each mask: on a machine that others use, too, that is nearest to what it takes.
@@ -17,7 +20,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fsm_index::{Fill, Guide, Index, IndexConfig, TokenId, TokenKind, Vocabulary};
+use fsm_index::{
+    ByteAutomaton, Fill, Guide, Index, IndexConfig, TokenId, TokenKind, TokenMask, Vocabulary,
+    brute_force_mask,
+};
 use grammar::{Config, Dialect, Grammar, GrammarAutomaton};
 
 /// One mask.
@@ -51,6 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut times = 1;
     let mut names = Vec::new();
     let mut config = Config::default();
+    let mut folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/languages");
+    let mut check = None;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--slowest" => slowest = arguments.next().ok_or("how many?")?.parse()?,
@@ -58,18 +66,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--walk-work" => {
                 config.max_walk_work = arguments.next().ok_or("how much?")?.parse()?;
             }
+            "--folder" => folder = arguments.next().ok_or("which folder?")?.into(),
+            "--check" => check = Some(arguments.next().ok_or("how often?")?.parse()?),
             _ => names.push(argument),
         }
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/languages");
     if names.is_empty() {
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
-            if path.extension().is_some_and(|end| end == "lark") {
-                names.extend(
-                    path.file_stem()
-                        .map(|name| name.to_string_lossy().into_owned()),
-                );
+            if path.extension().is_some_and(|end| end == "txt") {
+                let name = path.file_stem().unwrap_or_default();
+                names.push(name.to_string_lossy().into_owned());
             }
         }
         names.sort();
@@ -94,24 +101,31 @@ fn main() -> Result<(), Box<dyn Error>> {
         "nodes",
         "most"
     );
+    let mut failed = 0;
     for name in &names {
-        let (grammar, dialect) = read(&folder.join(name))?;
         let program = std::fs::read(folder.join(format!("{name}.txt")))?;
-        let tokens = spell(&program, &texts).map_err(|error| format!("{name}: {error}"))?;
-        if tokens.is_empty() {
-            return Err(format!("{name}.txt is empty").into());
+        let run = spell(&program, &texts).and_then(|tokens| {
+            let (grammar, dialect) = read(&folder.join(name))?;
+            let parts = (&vocabulary, &config);
+            let mut run = measure((&grammar, dialect), &program, &tokens, parts, check)?;
+            for _ in 1..times {
+                let again = measure((&grammar, dialect), &program, &tokens, parts, None)?;
+                run = run.least(&again);
+            }
+            Ok(run)
+        });
+        match run {
+            Ok(run) => show(name, &run, &program, slowest),
+            Err(error) => {
+                println!("{name}: {error}");
+                failed += 1;
+            }
         }
-        let measured = || {
-            measure((&grammar, dialect), &program, &tokens, &vocabulary, &config)
-                .map_err(|error| format!("{name}: {error}"))
-        };
-        let mut run = measured()?;
-        for _ in 1..times {
-            run = run.least(&measured()?);
-        }
-        show(name, &run, &program, slowest);
     }
-    Ok(())
+    match failed {
+        0 => Ok(()),
+        _ => Err(format!("{failed} of {} failed", names.len()).into()),
+    }
 }
 
 /// Reads the grammar of a name, in the dialect that its file ends with.
@@ -125,13 +139,13 @@ fn read(name: &Path) -> Result<(String, Dialect), Box<dyn Error>> {
     Err(format!("no grammar of {}", name.display()).into())
 }
 
-/// Leads a program token by token.
+/// Leads a program token by token, and compares each so manieth mask with trying every token.
 fn measure(
     (text, dialect): (&str, Dialect),
     program: &[u8],
     tokens: &[TokenId],
-    vocabulary: &Vocabulary,
-    config: &Config,
+    (vocabulary, config): (&Vocabulary, &Config),
+    check: Option<usize>,
 ) -> Result<Run, Box<dyn Error>> {
     let begun = Instant::now();
     let automaton = Grammar::compile(text, dialect, config)?;
@@ -142,9 +156,11 @@ fn measure(
     let index = Arc::new(Index::lazy(automaton, vocabulary, &config)?);
     let compile = micros(begun);
     let mut guide: Guide<GrammarAutomaton> = Guide::new(index.clone());
+    let mut state = index.automaton().start();
+    let mut scratch = index.automaton().scratch();
     let mut masks = Vec::new();
     let mut at = 0;
-    for &token in tokens {
+    for (number, &token) in tokens.iter().enumerate() {
         let before = index.stats().nodes_visited;
         let begun = Instant::now();
         let mask = guide.mask()?;
@@ -154,17 +170,57 @@ fn measure(
             nodes: index.stats().nodes_visited - before,
             at,
         });
+        if check.is_some_and(|every| number % every == 0) {
+            let tried = brute_force_mask(index.automaton(), &state, vocabulary);
+            compare(mask, &tried, vocabulary).map_err(|error| {
+                let from = String::from_utf8_lossy(&program[at..]).into_owned();
+                format!("before {from:?}: {error}")
+            })?;
+        }
         if !mask.allows(token) {
             let from = String::from_utf8_lossy(&program[at..]).into_owned();
             return Err(format!("refused before {from:?}").into());
         }
         guide.advance(token)?;
-        at += vocabulary.token_bytes(token).map_or(1, <[u8]>::len);
+        let bytes = vocabulary
+            .token_bytes(token)
+            .ok_or("a token has no bytes")?;
+        if check.is_some() {
+            let advanced = index.automaton().advance(&mut state, bytes, &mut scratch);
+            advanced.map_err(|at| format!("{bytes:?} is refused at byte {at}"))?;
+        }
+        at += bytes.len();
     }
     if !guide.is_accepting() {
         return Err("not at an end behind the program".into());
     }
     Ok(Run { compile, masks })
+}
+
+/// Says which tokens a mask has that trying each does not find, or the other way round.
+fn compare(
+    mask: &TokenMask,
+    tried: &TokenMask,
+    vocabulary: &Vocabulary,
+) -> Result<(), Box<dyn Error>> {
+    let only = |some: &TokenMask, other: &TokenMask| -> Vec<String> {
+        let only = some.iter().filter(|&token| !other.allows(token));
+        let bytes = only.map(|token| vocabulary.token_bytes(token).unwrap_or(b"(special)"));
+        bytes
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            .collect()
+    };
+    let [more, less] = [only(mask, tried), only(tried, mask)];
+    if more.is_empty() && less.is_empty() {
+        return Ok(());
+    }
+    let few = |tokens: &[String]| format!("{} {:?}", tokens.len(), &tokens[..tokens.len().min(5)]);
+    Err(format!(
+        "the mask has {} too many, {} too few",
+        few(&more),
+        few(&less)
+    )
+    .into())
 }
 
 fn micros(begun: Instant) -> f64 {
