@@ -49,6 +49,15 @@ impl Effort {
         (!self.is_over.get()).then_some(())
     }
 
+    /// Is over if less is left than will be needed at least, so that none is spent in vain.
+    #[must_use]
+    pub(super) fn need(&self, work: usize) -> Option<()> {
+        if self.left.get() < work {
+            self.is_over.set(true);
+        }
+        (!self.is_over.get()).then_some(())
+    }
+
     /// Tells whether more was needed than there was.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.get()

@@ -561,7 +561,7 @@ pub(crate) fn prove(
     if proof.is_whole {
         return proof;
     }
-    let ways = WaysToTell::new(Task { effort, ..little }, tables, all);
+    let ways = WaysToTell::new(Task { effort, ..little }, tables, all, sets.len());
     match proof.told_apart(ways, &targets) {
         Some(better) if !effort.is_over() => better,
         _ => proof,

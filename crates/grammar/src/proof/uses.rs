@@ -35,6 +35,10 @@ const MAX_USES: usize = 3_000;
 /// The most steps to make that parser, because a hundred thousand symbols need so many.
 const MAX_WORK: usize = 40_000_000;
 
+/// The sets that are found or met where uses are told apart by brackets, for each set in which nothing is told apart: at least
+/// so many, because it takes five (YAML) to twelve (Liquid).
+const SETS_BY_BRACKET: usize = 5;
+
 /// Tells the uses of terminals apart behind which text of nearly any characters may come. `None` if
 /// there are no such.
 pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Followers> {
@@ -54,11 +58,17 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
 }
 
 /// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `None` if there are no
-/// such, or too many.
-pub(super) fn by_bracket(task: Task<'_>, kind: BracketKind, lost: &Bits) -> Option<Followers> {
+/// such, or too many; `sets` is the number of those where nothing is told apart.
+pub(super) fn by_bracket(
+    task: Task<'_>,
+    kind: BracketKind,
+    lost: &Bits,
+    sets: usize,
+) -> Option<Followers> {
     let (cfg, lexer) = (task.cfg, task.lexer);
     let wide = wide(cfg, lexer)?;
     let (split, symbols, rules) = Split::new(cfg, lexer, &wide, kind, lost)?.into_parts();
+    task.effort.need(SETS_BY_BRACKET * sets)?;
     let least = vec![1; symbols.len()];
     let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
     task.effort.take(tables.states.len())?;

@@ -38,6 +38,8 @@ pub(super) type ToldApart<'a> = (Rc<Followers>, Sets<'a>);
 pub(super) struct WaysToTell<'a> {
     task: Task<'a>,
     tables: &'a Tables,
+    /// The number of sets where nothing is told apart.
+    sets: usize,
     /// The uses where nothing is told apart.
     all: Rc<Followers>,
     /// The uses of the way before, which need not be looked at again.
@@ -49,10 +51,16 @@ pub(super) struct WaysToTell<'a> {
 }
 
 impl<'a> WaysToTell<'a> {
-    pub(super) fn new(task: Task<'a>, tables: &'a Tables, all: Rc<Followers>) -> WaysToTell<'a> {
+    pub(super) fn new(
+        task: Task<'a>,
+        tables: &'a Tables,
+        all: Rc<Followers>,
+        sets: usize,
+    ) -> WaysToTell<'a> {
         WaysToTell {
             task,
             tables,
+            sets,
             all,
             before: None,
             lost: Bits::new(task.cfg.terminals.len()),
@@ -80,6 +88,8 @@ impl<'a> WaysToTell<'a> {
                 if self.is_known(&uses) {
                     return None;
                 }
+                // Each set is found again, in some context.
+                self.task.effort.need(self.sets)?;
                 let sets = Sets::told_apart(self.task, &uses);
                 Some((uses, sets.ok()?))
             }
@@ -94,7 +104,7 @@ impl<'a> WaysToTell<'a> {
 
     /// Tells uses apart by brackets, but those of which a text does not tell that they are open.
     fn by_bracket(&mut self, kind: BracketKind) -> Option<ToldApart<'a>> {
-        let mut uses = uses::by_bracket(self.task, kind, &self.lost)?;
+        let mut uses = uses::by_bracket(self.task, kind, &self.lost, self.sets)?;
         if self.is_known(&uses) {
             return None;
         }
@@ -111,7 +121,7 @@ impl<'a> WaysToTell<'a> {
                     if self.anew > MAX_ANEW {
                         return None;
                     }
-                    uses = uses::by_bracket(self.task, kind, &self.lost)?;
+                    uses = uses::by_bracket(self.task, kind, &self.lost, self.sets)?;
                 }
                 sets => {
                     let uses = Rc::new(uses);
