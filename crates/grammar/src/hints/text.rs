@@ -238,6 +238,9 @@ impl<'a> Hints<'a> {
         if count < LEAST_CHARS || !self.caches.configs().has_no_json(other) {
             return TextKind::Other;
         }
+        if self.step(other, b' ') != next[usize::from(b' ')] {
+            return TextKind::Other;
+        }
         let same = (0..128).zip(next);
         let same = same.filter(|&(byte, &to)| self.step(other, byte) == to);
         let is_alike = same.count() >= ALIKE;

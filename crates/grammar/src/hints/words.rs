@@ -111,7 +111,8 @@ impl Hints<'_> {
         if let Some(words) = self.known.words.get(&config) {
             return words.is_some_and(|words| words.is_nearly_all);
         }
-        if config & WALK != 0 || self.known.no_words.contains(&config) {
+        let has_none = config & WALK != 0 || !self.machine.is_greedy();
+        if has_none || self.known.no_words.contains(&config) {
             return false;
         }
         // Asking is no step of a walk.
@@ -127,8 +128,13 @@ impl Hints<'_> {
         is_nearly_all
     }
 
-    /// Returns it where words are, or other lexemes beside words, and so many characters are missing at most.
+    /// Returns it where words are, or other lexemes beside words, and so many characters are missing at most. Where every split
+    /// counts, regular parts are lexemes, so that prose is one, and each token of a program leads to stacks of its own: of 45 such
+    /// grammars masks of none are faster by a search, and those of Lisp, Bash and Go take two to four times as long.
     fn find_words(&mut self, config: u32, most_missing: usize) -> Option<FreeWords> {
+        if !self.machine.is_greedy() {
+            return None;
+        }
         self.caches.least_mut().anew();
         if !leads_to_words(self.machine, self.caches, config) {
             return None;
