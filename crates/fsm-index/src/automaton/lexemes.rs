@@ -75,6 +75,8 @@ pub struct LexemePlace {
     pub next_bytes: ByteSet,
     /// The ways in which it may end there, as a number of the walk; 0 for none.
     pub ends: u32,
+    /// The bytes that may come behind such an end on some stacks: before no others it counts.
+    pub end_bytes: ByteSet,
     /// The question to the stacks where a token ends there, as a number of the walk; 0 for none:
     /// such a token may come.
     pub asks: u32,

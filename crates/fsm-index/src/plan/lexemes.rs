@@ -199,7 +199,8 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                 LexemeBehind::Begins(next) => {
                     let place = lexemes.place(next.place, &mut work.scratch);
                     // The first byte tells of most rests that none may come.
-                    if place.ends != 0 || end.rests.begin_with_any(place.next_bytes) {
+                    let may_end = place.ends != 0 && end.rests.begin_with_any(place.end_bytes);
+                    if may_end || end.rests.begin_with_any(place.next_bytes) {
                         following.open.push((next, end.rests.clone()));
                     }
                 }

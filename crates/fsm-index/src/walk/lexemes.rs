@@ -67,7 +67,13 @@ impl LexemePlace {
     /// Tells whether a lexeme may end there before a byte.
     #[inline]
     fn ends_before(&self, byte: u8, takes_all: bool) -> bool {
-        self.ends != 0 && !(takes_all && self.next_bytes.has(byte))
+        self.ends != 0 && self.end_bytes.has(byte) && !(takes_all && self.next_bytes.has(byte))
+    }
+
+    /// Tells whether it takes a byte, or may end before it.
+    #[inline]
+    fn counts(&self, byte: u8) -> bool {
+        self.next_bytes.has(byte) || (self.ends != 0 && self.end_bytes.has(byte))
     }
 }
 
@@ -319,7 +325,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
             // Such text leads back to no beginning.
             let free_children = free.map_or(FreeChildren::NONE, |free| free.among(|| false));
             let here = self.places.get(path[depth].0, self.scratch);
-            let counts = |byte| here.ends != 0 || here.next_bytes.has(byte);
+            let counts = |byte| here.counts(byte);
             let Some((child, byte)) = descent.next(&free_children, counts, meter, hit) else {
                 if !descent.go_up() {
                     break;

@@ -17,6 +17,8 @@ enum Lie {
     NextBytes,
     /// A lexeme does not end where it may.
     Ends,
+    /// A byte that may come behind an end is missing.
+    EndBytes,
     /// Two places have one number.
     Number,
     /// Nothing may come behind a lexeme.
@@ -113,6 +115,12 @@ impl Lexemes<()> for Sample {
             ends: match self.lie {
                 Lie::Ends => 0,
                 _ => ends(place),
+            },
+            end_bytes: match (ends(place), self.lie) {
+                (WORD_ENDS, Lie::EndBytes) => ByteSet::range(b'0', b'8'),
+                (WORD_ENDS, _) => ByteSet::range(b'0', b'9'),
+                (NUMBER_ENDS, _) => ByteSet::range(b'a', b'z').or(ByteSet::of(b"!")),
+                _ => ByteSet::NONE,
             },
             asks: u32::from(place == NUMBER),
         }
@@ -249,6 +257,7 @@ fn what_says_too_much_is_caught() {
     for lie in [
         Lie::NextBytes,
         Lie::Ends,
+        Lie::EndBytes,
         Lie::Number,
         Lie::Behind,
         Lie::Begins,

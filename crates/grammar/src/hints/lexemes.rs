@@ -177,9 +177,14 @@ impl<'a> Lexemes<'a> {
         }
         let alive = lives.iter().map(|class| lexer.sets[class]);
         let next_bytes = alive.fold(ByteSet::NONE, ByteSet::or);
+        let ends = self.ends(lex, start);
+        let behind = self.machine.bytes_behind();
+        let ended = self.terminals(ends);
+        let ended = ended.iter().map(|&terminal| behind[terminal as usize]);
         let told = LexemePlace {
             next_bytes,
-            ends: self.ends(lex, start),
+            ends,
+            end_bytes: ended.fold(ByteSet::NONE, ByteSet::or),
             asks: self.asks(lex, granted),
         };
         let places = &mut self.known.places;

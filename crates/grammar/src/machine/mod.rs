@@ -6,7 +6,7 @@
 mod classes;
 mod numbers;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fsm_index::{ByteAutomaton as _, ByteSet, MAX_COMPLETION};
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
@@ -40,6 +40,8 @@ struct Fixed {
     lexer: Lexer,
     tables: Tables,
     classes: Classes,
+    /// By terminal: see [`Machine::bytes_behind`].
+    bytes_behind: OnceLock<Box<[ByteSet]>>,
     /// By nonterminal: the line of its rule, from 1; 0 where there is none.
     lines: Box<[usize]>,
     has_json: bool,
@@ -108,6 +110,7 @@ impl Machine {
             lexer,
             tables,
             classes: Classes::default(),
+            bytes_behind: OnceLock::new(),
             has_json: cfg.has_json(),
             has_budgets: cfg
                 .terminals
@@ -175,6 +178,12 @@ impl Machine {
     /// Returns the classes of characters that descriptions name.
     pub(crate) fn classes(&self) -> &Classes {
         &self.fixed.classes
+    }
+
+    /// By terminal: the bytes that may come behind it, whatever the stacks are.
+    pub(crate) fn bytes_behind(&self) -> &[ByteSet] {
+        let find = || proof::bytes_behind(self.cfg(), self.lexer());
+        self.fixed.bytes_behind.get_or_init(find)
     }
 
     /// Returns the numbers of places in lexemes.

@@ -6,10 +6,12 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
+use fsm_index::ByteSet;
 use indexmap::IndexSet;
 
 use super::bits::Bits;
-use crate::compile::cfg::{Cfg, Symbol};
+use crate::compile::cfg::{Cfg, Matter, Symbol};
+use crate::compile::lexer::Lexer;
 use crate::compile::lr::{LrState, Tables};
 
 /// The most nonterminals that stand for each other alone, because people write few such.
@@ -301,6 +303,30 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
         united: HashMap::default(),
         parser: None,
     }
+}
+
+/// By terminal: the bytes that may come behind it, whatever the stacks are.
+pub(crate) fn bytes_behind(cfg: &Cfg, lexer: &Lexer) -> Box<[ByteSet]> {
+    let begin = |terminal: u32| {
+        let start = lexer.starts[terminal as usize];
+        let ways = lexer.ways(start).flat_map(|way| way.0);
+        match cfg.terminals[terminal as usize].matter {
+            // Nothing of these is read by the lexer's states.
+            Matter::Json(_) => ByteSet::ALL,
+            Matter::Special(_) => ByteSet::NONE,
+            Matter::Table(_) => ways
+                .map(|class| lexer.sets[class])
+                .fold(ByteSet::NONE, ByteSet::or),
+        }
+    };
+    let ignored = cfg.ignored.iter().flatten();
+    let between = ignored.fold(ByteSet::NONE, |all, &one| all.or(begin(one)));
+    let follow = followers(cfg).follow;
+    let behind = |(terminal, follow): (u32, &Bits)| match cfg.is_ignored(terminal) {
+        true => ByteSet::ALL,
+        false => follow.iter().fold(between, |all, one| all.or(begin(one))),
+    };
+    (0..).zip(&follow).map(behind).collect()
 }
 
 /// By nonterminal: with which terminals its texts may begin, and with which they may end.

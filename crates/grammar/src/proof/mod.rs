@@ -37,6 +37,7 @@ pub(crate) use self::conflict::{Conflict, swallowed};
 use self::contexts::Met;
 pub(crate) use self::effort::Effort;
 use self::effort::{STATES_OF_A_SET, Task};
+pub(crate) use self::followers::bytes_behind;
 use self::followers::{Followers, followers, landings};
 pub(crate) use self::guards::prove_guards;
 use self::local::{Asked, Pairs, local};
