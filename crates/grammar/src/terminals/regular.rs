@@ -14,6 +14,12 @@ use crate::terminals::around;
 use crate::terminals::edges::Edges;
 use crate::terminals::table::{Table, TableLimits};
 
+/// The size of what is short, because that of XML's text with its entities is 170.
+const SHORT: usize = 1_000;
+
+/// The largest number of times in what is short, because an entity or an escape counts so many digits.
+const FEW_TIMES: u32 = 8;
+
 /// A regular language.
 #[derive(Clone, Debug)]
 pub(crate) enum Re {
@@ -81,6 +87,22 @@ impl Re {
                 of.size().saturating_add(8)
             }
             Re::Substring(chunks) => chunks.iter().map(|chunk| chunk.len() + 4).sum(),
+        }
+    }
+
+    /// Tells whether it is a few characters: a class, or an escape, say, but no words that are counted.
+    pub(crate) fn is_short(&self) -> bool {
+        self.size() <= SHORT && self.largest_count() <= FEW_TIMES
+    }
+
+    /// Returns the largest number of times that a part of it is counted.
+    fn largest_count(&self) -> u32 {
+        let largest = |all: &[Re]| all.iter().map(Re::largest_count).max().unwrap_or(1);
+        match self {
+            Re::Empty | Re::Pattern(_) | Re::Substring(_) => 1,
+            Re::Seq(all) | Re::Alt(all) | Re::Each(all) | Re::And(all) => largest(all),
+            Re::Not(of) | Re::First(of) | Re::Closed(of) => of.largest_count(),
+            Re::Repeat(of, min, max) => max.unwrap_or(*min).max(of.largest_count()),
         }
     }
 

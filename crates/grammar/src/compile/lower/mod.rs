@@ -56,6 +56,13 @@ const COLLAPSED: TableLimits = TableLimits {
     work: 2_000_000,
 };
 
+/// The same where something short is repeated a number of times, as in `[^\n]{1,300}`: because a parser that reads each character
+/// has other stacks behind each, and masks of 280,000 nodes. A character has up to eight states.
+const COUNTED: TableLimits = TableLimits {
+    states: 20_000,
+    ..COLLAPSED
+};
+
 /// The work of parts of rules that are put together and turn out too large: beyond it there are fewer
 /// tries, because an expression in which many are nested is tried at each of them: with 8 times as much HTML, iCalendar and
 /// XML take half as long again, and no mask visits fewer nodes.
@@ -343,7 +350,10 @@ impl<'a> Lowering<'a> {
         if self.too_large.contains(&key) {
             return Ok(None);
         }
-        let limits = TableLimits { work, ..COLLAPSED };
+        let limits = match re.bare() {
+            Re::Repeat(of, _, Some(_)) if of.is_short() => COUNTED,
+            _ => TableLimits { work, ..COLLAPSED },
+        };
         match self.terminal(re, false, scope, name, at, limits) {
             Ok(symbol) => Ok(Some(symbol)),
             Err(error) if error.kind() == ErrorKind::LimitExceeded => {
