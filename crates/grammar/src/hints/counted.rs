@@ -27,12 +27,17 @@ pub(super) fn counted_from(state: u32, machine: &Machine, known: &mut Known) -> 
     let (Some(chain), Some(free)) = (chain, free) else {
         return free;
     };
-    // The states behind it lead on by the same characters, but the last. A chain that was cut says too little of more.
+    // The states behind it lead on by the same characters, but the last, unless the first is that of a capital, say, behind which
+    // more characters are counted. A chain that was cut says too little of more.
     let told = match chain.is_cut {
         true => chain.states.len() - MOST_CHARS,
         false => chain.states.len() - 1,
     };
-    for (at, &state) in chain.states[..told].iter().enumerate().skip(1) {
+    let behind = chain.states.windows(2).take(told).enumerate().skip(1);
+    for (at, ways) in
+        behind.take_while(|(_, ways)| ascii_between(ways[0], ways[1], machine) == chain.ascii)
+    {
+        let state = ways[0];
         let chars = free.chars - at;
         known.bytes += 40;
         let own = known.counted_from.entry(state);
@@ -81,7 +86,6 @@ impl Chain {
             }
             states.push(to);
         }
-        let ascii = classes.iter().map(|class| lexer.sets[class].ascii());
         let last = states[states.len() - 1];
         let is_open = |&state: &u32| !lexer.accepting[state as usize];
         let leads_nowhere = classes.iter().all(|class| lexer.row(last)[class] == 0)
@@ -90,7 +94,7 @@ impl Chain {
         Some(Chain {
             is_cut,
             ends: !is_cut && leads_nowhere && states.iter().all(is_open),
-            ascii: ascii.fold(0, |all, own| all | own),
+            ascii: ascii_between(state, to, machine),
             states,
         })
     }
@@ -111,6 +115,14 @@ impl Chain {
             leading,
         })
     }
+}
+
+/// Returns the characters of ASCII that lead from a state to another one, as bits.
+fn ascii_between(from: u32, to: u32, machine: &Machine) -> u128 {
+    let lexer = machine.lexer();
+    let ways = lexer.ways(from).filter(|way| way.1 == to);
+    let classes = ways.flat_map(|way| way.0);
+    classes.fold(0, |all, class| all | lexer.sets[class].ascii())
 }
 
 /// Tells whether each character beyond ASCII that leads from a state to another one leads so between two others.
