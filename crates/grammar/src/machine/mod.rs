@@ -6,7 +6,7 @@
 mod classes;
 mod numbers;
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{ByteAutomaton as _, ByteSet, MAX_COMPLETION};
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
@@ -41,7 +41,7 @@ struct Fixed {
     tables: Tables,
     classes: Classes,
     /// By terminal: see [`Machine::bytes_behind`].
-    bytes_behind: OnceLock<Box<[ByteSet]>>,
+    bytes_behind: Box<[ByteSet]>,
     /// By nonterminal: the line of its rule, from 1; 0 where there is none.
     lines: Box<[usize]>,
     has_json: bool,
@@ -106,11 +106,11 @@ impl Machine {
             false => breaks.partition_point(|&at| at < rule.at) + 1,
         };
         let fixed = Fixed {
+            bytes_behind: proof::bytes_behind(&cfg, &lexer),
             lines: cfg.rules.iter().map(line).collect(),
             lexer,
             tables,
             classes: Classes::default(),
-            bytes_behind: OnceLock::new(),
             has_json: cfg.has_json(),
             has_budgets: cfg
                 .terminals
@@ -182,8 +182,7 @@ impl Machine {
 
     /// By terminal: the bytes that may come behind it, whatever the stacks are.
     pub(crate) fn bytes_behind(&self) -> &[ByteSet] {
-        let find = || proof::bytes_behind(self.cfg(), self.lexer());
-        self.fixed.bytes_behind.get_or_init(find)
+        &self.fixed.bytes_behind
     }
 
     /// Returns the numbers of places in lexemes.

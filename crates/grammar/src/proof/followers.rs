@@ -10,7 +10,7 @@ use fsm_index::ByteSet;
 use indexmap::IndexSet;
 
 use super::bits::Bits;
-use crate::compile::cfg::{Cfg, Matter, Symbol};
+use crate::compile::cfg::{Cfg, Matter, Symbol, Terminal};
 use crate::compile::lexer::Lexer;
 use crate::compile::lr::{LrState, Tables};
 
@@ -307,24 +307,25 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
 
 /// By terminal: the bytes that may come behind it, whatever the stacks are.
 pub(crate) fn bytes_behind(cfg: &Cfg, lexer: &Lexer) -> Box<[ByteSet]> {
-    let begin = |terminal: u32| {
-        let start = lexer.starts[terminal as usize];
-        let ways = lexer.ways(start).flat_map(|way| way.0);
-        match cfg.terminals[terminal as usize].matter {
-            // Nothing of these is read by the lexer's states.
-            Matter::Json(_) => ByteSet::ALL,
-            Matter::Special(_) => ByteSet::NONE,
-            Matter::Table(_) => ways
-                .map(|class| lexer.sets[class])
-                .fold(ByteSet::NONE, ByteSet::or),
+    let begin = |(terminal, &start): (&Terminal, &u32)| match terminal.matter {
+        // Nothing of these is read by the lexer's states.
+        Matter::Json(_) => ByteSet::ALL,
+        Matter::Special(_) => ByteSet::NONE,
+        Matter::Table(_) => {
+            let classes = lexer.ways(start).flat_map(|way| way.0);
+            classes.fold(ByteSet::NONE, |all, class| all.or(lexer.sets[class]))
         }
     };
+    let begins = cfg.terminals.iter().zip(&lexer.starts).map(begin);
+    let begins: Vec<ByteSet> = begins.collect();
     let ignored = cfg.ignored.iter().flatten();
-    let between = ignored.fold(ByteSet::NONE, |all, &one| all.or(begin(one)));
+    let between = ignored.fold(ByteSet::NONE, |all, &one| all.or(begins[one as usize]));
     let follow = followers(cfg).follow;
     let behind = |(terminal, follow): (u32, &Bits)| match cfg.is_ignored(terminal) {
         true => ByteSet::ALL,
-        false => follow.iter().fold(between, |all, one| all.or(begin(one))),
+        false => follow
+            .iter()
+            .fold(between, |all, one| all.or(begins[one as usize])),
     };
     (0..).zip(&follow).map(behind).collect()
 }
