@@ -471,6 +471,36 @@ fn lexemes_may_begin_at_most_places_in_tokens() {
     }
 }
 
+/// Most tokens are text that is counted: they are known by its class and their length, and not walked through.
+#[test]
+fn masks_of_counted_text_visit_few_nodes() {
+    let vocabulary = many_texts();
+    for (text, begun) in [
+        (
+            "root ::= \"say: \" [^\\n]{1,300} (\"\\n\" root)?",
+            "say: up",
+        ),
+        (
+            "root ::= \"S: \" item (\" \" item)* \"\\n\"\nitem ::= [A-Z] [^.\\n]{1,160} [.]",
+            "S: Ab. Cd",
+        ),
+    ] {
+        let automaton = Grammar::compile(text, Dialect::Gbnf, &Config::default()).unwrap();
+        let config = IndexConfig {
+            fill: Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let index = Arc::new(Index::lazy(automaton, &vocabulary, &config).unwrap());
+        let mut guide = Guide::new(index.clone());
+        for byte in begun.bytes() {
+            guide.advance(TokenId::new(byte.into())).unwrap();
+            guide.mask().unwrap();
+        }
+        let nodes = index.stats().nodes_visited;
+        assert!(nodes < 10_000, "{text}: {nodes} nodes behind {begun:?}");
+    }
+}
+
 /// Nothing is searched where each lexeme can be finished by other characters, if it also lets the
 /// next one begin.
 #[test]

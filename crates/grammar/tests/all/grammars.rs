@@ -226,6 +226,30 @@ fn large_counts_are_exact() {
     }
 }
 
+/// A parser that reads each character has other stacks behind each.
+#[test]
+fn short_things_that_are_counted_are_one_lexeme() {
+    for (dialect, grammar) in [
+        (
+            Dialect::Gbnf,
+            "root ::= \"say: \" [^\\n]{1,300} (\"\\n\" root)?",
+        ),
+        (
+            Dialect::Ebnf,
+            "root ::= \"<t>\" text{1,120} \"</t>\" root?\n\
+             text ::= [^<&] | \"&\" (\"lt\" | \"amp\" | \"#\" [0-9]{1,7}) \";\"",
+        ),
+        (
+            Dialect::Abnf,
+            "body = *( *998( %d1-9 / %d14-127 / %x80-10FFFF ) CRLF )",
+        ),
+    ] {
+        let automaton = compile(dialect, grammar);
+        let states = automaton.parser_states();
+        assert!(states < 30, "{grammar}: {states} states of the parser");
+    }
+}
+
 #[test]
 fn places_name_rules_and_what_may_come() {
     let automaton = compile(
