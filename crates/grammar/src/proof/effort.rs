@@ -39,6 +39,21 @@ impl Effort {
         Effort::new(usize::MAX)
     }
 
+    /// Returns the work that is left.
+    pub(super) fn left(&self) -> usize {
+        self.left.get()
+    }
+
+    /// Returns as much as there is.
+    pub(super) fn another(&self) -> Effort {
+        Effort::new(self.left.get())
+    }
+
+    /// Ends it, because it was not enough for something.
+    pub(super) fn end(&self) {
+        self.is_over.set(true);
+    }
+
     /// Takes some of it. `None` if less is left: then it is over.
     #[must_use]
     pub(super) fn take(&self, work: usize) -> Option<()> {
@@ -53,7 +68,7 @@ impl Effort {
     #[must_use]
     pub(super) fn need(&self, work: usize) -> Option<()> {
         if self.left.get() < work {
-            self.is_over.set(true);
+            self.end();
         }
         (!self.is_over.get()).then_some(())
     }

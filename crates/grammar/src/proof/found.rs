@@ -27,6 +27,8 @@ pub(super) struct Found {
     pub(super) turns: Vec<ClassSet>,
     /// By class: whether a JSON value begins with it; nothing where there is none.
     begins_json: Option<Vec<bool>>,
+    /// No more sets are looked for than this.
+    most: usize,
     steps: usize,
     /// By class: the targets of the set that is looked at. States of terminals ascend with these, and a set has one
     /// state of each, so the sets stay sorted.
@@ -38,14 +40,15 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// `begins_json` says by class whether a JSON value begins with it, if there is one.
-    pub(super) fn new(begins_json: Option<Vec<bool>>) -> Found {
+    /// `begins_json` says by class whether a JSON value begins with it, if there is one; so many sets are found at `most`.
+    pub(super) fn new(begins_json: Option<Vec<bool>>, most: usize) -> Found {
         Found {
             all: IndexSet::default(),
             next: Vec::new(),
             free: Vec::new(),
             turns: Vec::new(),
             begins_json,
+            most,
             steps: 0,
             ways: Vec::new(),
             set: Vec::new(),
@@ -67,7 +70,8 @@ impl Found {
         let root = self.all.insert_full(root).0 as u32;
         while self.free.len() < self.all.len() {
             self.explore(lexer);
-            if self.all.len() * lexer.width() > MAX_CELLS || self.steps > MAX_STEPS {
+            let are_many = self.all.len() * lexer.width() > MAX_CELLS;
+            if are_many || self.all.len() > self.most || self.steps > MAX_STEPS {
                 return None;
             }
         }

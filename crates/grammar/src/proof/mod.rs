@@ -532,8 +532,7 @@ impl Places<'_> {
     }
 }
 
-/// Proves what can be finished by some bytes, whichever came before: as much as some effort is enough for, or the little that
-/// takes none.
+/// Proves what can be finished by some bytes, whichever came before: as much as some effort is enough for.
 pub(crate) fn prove(
     cfg: &Cfg,
     lexer: &Lexer,
@@ -547,19 +546,27 @@ pub(crate) fn prove(
     if lexer.has_open_ends || cfg.ignores_once.contains(&true) {
         return proof;
     }
+    // Most need little of this, and the same again where more is told apart.
+    let first = effort.another();
     let little = Task {
         cfg,
         lexer,
         usable,
-        effort: &Effort::endless(),
+        effort: &first,
     };
     let Some(sets) = Sets::new(little) else {
+        if first.is_over() {
+            effort.end();
+        }
         return proof;
     };
     let all = Rc::new(followers(cfg));
     let targets = Targets::new(tables);
     proof.find(&sets, &all, &targets, Detail::States);
-    if proof.is_whole {
+    if first.is_over() {
+        effort.end();
+    }
+    if proof.is_whole || effort.is_over() {
         return proof;
     }
     let ways = WaysToTell::new(Task { effort, ..little }, tables, all, sets.len());

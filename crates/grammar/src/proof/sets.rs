@@ -79,16 +79,22 @@ pub(super) struct Sets<'a> {
 impl<'a> Sets<'a> {
     /// All terminals may come everywhere. `None` if there are too many sets.
     pub(super) fn new(task: Task<'a>) -> Option<Sets<'a>> {
-        let mut found = Found::new(begins_json(task.cfg, task.lexer));
-        let contexts = Contexts::one(task.cfg, task.lexer, &mut found)?;
-        Some(Sets::of(task, found, contexts))
+        let begins_json = begins_json(task.cfg, task.lexer);
+        let mut found = Found::new(begins_json, task.effort.left());
+        let contexts = Contexts::one(task.cfg, task.lexer, &mut found);
+        task.effort.take(found.all.len())?;
+        Some(Sets::of(task, found, contexts?))
     }
 
     /// All that may come behind lexemes is told apart, but a JSON value, which no set tells apart.
     pub(super) fn told_apart(task: Task<'a>, followers: &Followers) -> Result<Sets<'a>, Untold> {
-        let mut found = Found::new(None);
-        let contexts = Contexts::behind_lexemes(task, followers, &mut found)?;
-        Ok(Sets::of(task, found, contexts))
+        let mut found = Found::new(None, task.effort.left());
+        let contexts = Contexts::behind_lexemes(task, followers, &mut found);
+        if contexts.is_err() {
+            // It may have ended because of that.
+            let _ = task.effort.need(found.all.len());
+        }
+        Ok(Sets::of(task, found, contexts?))
     }
 
     fn of(task: Task<'a>, found: Found, contexts: Contexts) -> Sets<'a> {
