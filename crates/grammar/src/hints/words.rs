@@ -128,9 +128,10 @@ impl Hints<'_> {
         is_nearly_all
     }
 
-    /// Returns it where words are, or other lexemes beside words, and so many characters are missing at most. Where every split
-    /// counts, regular parts are lexemes, so that prose is one, and each token of a program leads to stacks of its own: of 45 such
-    /// grammars masks of none are faster by a search, and those of Lisp, Bash and Go take two to four times as long.
+    /// Returns it where words are, or other lexemes beside words, and so many characters are missing at most. Nothing is searched
+    /// where every split counts: regular parts are lexemes there, so that prose is one, and each token of a program leads to stacks
+    /// of its own. No masks of 45 such grammars are faster by a search, and those of Lisp, Bash and Go take two to four times as
+    /// long.
     fn find_words(&mut self, config: u32, most_missing: usize) -> Option<FreeWords> {
         if !self.machine.is_greedy() {
             return None;

@@ -20,8 +20,8 @@ use crate::probe::circles::Circles;
 use crate::run::caches::Caches;
 use crate::run::step::Steps;
 
-/// The most texts of one kind, because each goes another way. Where all steps of one needed little, others do: so it is in
-/// languages, of which compiling takes a tenth less without a second text.
+/// The most texts of one kind, because each goes another way. A second one is left out if all steps of the first needed little, as
+/// in languages, which compile in a tenth less without it.
 const TEXTS: u64 = 2;
 
 /// The circles of nonterminals of which texts are made, because compiling must stay fast and
