@@ -23,6 +23,9 @@ use crate::compile::lexer::Lexer;
 /// terminal begins such a search.
 const MAX_PAIRS: usize = 200_000;
 
+/// The sets that count as one where nothing is told apart, because each is found once then, and met in no contexts.
+const SETS_TOGETHER: usize = 4;
+
 /// The ends of ignored text, by where it begins: found once each.
 pub(super) struct Bridges<'a> {
     sets: &'a Sets<'a>,
@@ -80,9 +83,10 @@ impl<'a> Sets<'a> {
     /// All terminals may come everywhere. `None` if there are too many sets.
     pub(super) fn new(task: Task<'a>) -> Option<Sets<'a>> {
         let begins_json = begins_json(task.cfg, task.lexer);
-        let mut found = Found::new(begins_json, task.effort.left());
+        let most = task.effort.left().saturating_mul(SETS_TOGETHER);
+        let mut found = Found::new(begins_json, most);
         let contexts = Contexts::one(task.cfg, task.lexer, &mut found);
-        task.effort.take(found.all.len())?;
+        task.effort.take(found.all.len() / SETS_TOGETHER)?;
         Some(Sets::of(task, found, contexts?))
     }
 
